@@ -1,0 +1,47 @@
+/* One value of a rule: read as its field demands, compared with a record. For rule.c. */
+#ifndef KEYS_RULE_VALUE_H
+#define KEYS_RULE_VALUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/slice.h"
+#include "keys/client.h"
+#include "keys/rule.h"
+#include "parse/record.h"
+
+enum value_kind {
+    VALUE_TEXT,
+    VALUE_GLOB,
+    VALUE_ABSENT,  /* "-" where a field is compared by its meaning */
+    VALUE_NUMBER,  /* status, bytes, microseconds */
+    VALUE_CLASS,   /* 4xx */
+    VALUE_NETWORK, /* of the client, also a single address */
+    VALUE_NAME,    /* of the client, may hold '*' */
+    VALUE_AGENT
+};
+
+enum compare { EQUAL, LESS, AT_MOST, GREATER, AT_LEAST };
+
+struct rule_value {
+    enum value_kind kind;
+    bool negated;
+    enum compare compare;
+    int64_t number;
+    struct cidr network;
+    char *text; /* owned; without the '!'; a client's name in lower case */
+    size_t text_bytes;
+};
+
+/* 0; -EINVAL with a sentence that names the value and what was expected; -ENOMEM. */
+int rule_value_init(struct rule_value *ret, enum field field, struct slice given, struct err *e);
+void rule_value_done(struct rule_value *v);
+
+bool rule_value_holds(const struct rule_value *v, enum field field, const struct rule_view *view);
+/* Appends the canonical text, with backslashes before what separates values. */
+void rule_value_write(const struct rule_value *v, struct buf *to);
+
+#endif
