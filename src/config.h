@@ -1,5 +1,6 @@
-/* The configuration file as one struct: read by the top level and cli only; parts get their own option
- * structs. All keys, types, ranges, defaults and helps are rows of one table in config.c (DESIGN 5). */
+/* The configuration file as one struct: read by the top level and cli only; parts get their own
+ * option structs. All keys, types, ranges, defaults and helps are rows of one table in config.c
+ * (DESIGN 5). */
 #ifndef CONFIG_H
 #define CONFIG_H
 
@@ -69,9 +70,9 @@ struct config {
 
 /* Everything at its default, as by an empty file. 0 or -ENOMEM. */
 int config_defaults(struct config **ret);
-/* Reads path. 0; -EINVAL: the file is wrong, and every error and warning has been appended to report, one
- * "FILE:LINE:COL: error: ..." each (20 at most, then their number); -ENOENT, -EACCES, ...: not readable,
- * said in report too; -ENOMEM. */
+/* Reads path. 0; -EINVAL: the file is wrong, and every error and warning has been appended to
+ * report, one "FILE:LINE:COL: error: ..." each (20 at most, then their number); -ENOENT, -EACCES,
+ * ...: not readable, said in report too; -ENOMEM. */
 int config_read(struct config **ret, const char *path, struct buf *report);
 struct config *config_free(struct config *c);
 

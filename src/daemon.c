@@ -33,6 +33,7 @@ struct daemon {
     char key_path[4096];
     struct sk_secret secret;
     struct agent_list *agents;
+    struct plan_options plan_options;
     struct plan *plan;
     struct store *store;
     struct loop *loop;
@@ -133,12 +134,13 @@ static int read_key(struct daemon *d, struct err *e)
 
 static int open_plan(struct daemon *d, struct err *e)
 {
-    int r = plan_new(&d->plan, &(struct plan_options){.metrics = &d->config->metrics,
-                                                      .ignore = d->config->ignore,
-                                                      .n_ignore = d->config->n_ignore,
-                                                      .client = &d->config->client,
-                                                      .agents = d->agents,
-                                                      .secret = &d->secret});
+    d->plan_options = (struct plan_options){.metrics = &d->config->metrics,
+                                            .ignore = d->config->ignore,
+                                            .n_ignore = d->config->n_ignore,
+                                            .client = &d->config->client,
+                                            .agents = d->agents,
+                                            .secret = &d->secret};
+    int r = plan_new(&d->plan, &d->plan_options);
     if (r < 0)
         err_set(e, r, "the plan of the metrics: %s", err_name(r));
     return r == 0 ? 0 : r == -ENOMEM ? EX_OSERR : EX_SOFTWARE;
@@ -156,9 +158,13 @@ static int open_store(struct daemon *d, struct err *e)
     const char *inputs[CONFIG_INPUTS_MAX];
     for (unsigned i = 0; i < c->n_inputs; i++)
         inputs[i] = c->inputs[i].name;
+    const char *ignore_texts[BOOKS_RULES_MAX];
+    for (unsigned i = 0; i < c->n_ignore; i++)
+        ignore_texts[i] = plan_ignore_text(d->plan, i);
     struct store_options options = {
         .directory = c->state_directory,
         .metrics = &c->metrics,
+        .clock = d->clock,
         .definition_suffix = config_definition_suffix(c, d->zone_line, sizeof d->zone_line),
         .zone = strcmp(c->timezone, "log") == 0 ? "log" : zone_name(),
         .secret = &d->secret,
@@ -167,6 +173,8 @@ static int open_store(struct daemon *d, struct err *e)
         .today = today(d),
         .inputs = inputs,
         .n_inputs = c->n_inputs,
+        .ignore_texts = ignore_texts,
+        .n_ignore = c->n_ignore,
     };
     log_info("memory: at most %.1f MiB for sketches, filters and the query cache",
              (double) (store_memory_bound(&options) + c->query_cache_bytes) / (1024.0 * 1024.0));
@@ -212,6 +220,7 @@ static void alive(void *arg)
 static int open_loop(struct daemon *d, struct err *e)
 {
     struct loop_options options = {.config = d->config,
+                                   .plan_options = &d->plan_options,
                                    .plan = d->plan,
                                    .store = d->store,
                                    .clock = d->clock,

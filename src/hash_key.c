@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -81,43 +79,16 @@ static int load(struct sk_secret *ret, const char *path, struct err *e)
     return 0;
 }
 
-/* A new name is on the disk when its folder is. */
-static int sync_folder_of(const char *path)
-{
-    char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    snprintf(folder, sizeof(folder), "%.*s", slash ? (int) (slash - path) + 1 : 1,
-             slash ? path : ".");
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    int r = fsync(fd) < 0 ? -errno : 0;
-    close(fd);
-    return r;
-}
-
-/* Under another name first, so that no reader ever sees a part of it, and linked to its own: who
- * comes second finds the first one's. */
+/* Who comes second finds the first one's. */
 static int make(const char *path, struct err *e)
 {
     struct sk_secret secret;
-    char part[PATH_MAX];
-    int n = snprintf(part, sizeof(part), "%s.%ld", path, (long) getpid());
-    if (n < 0 || (size_t) n >= sizeof(part))
-        return err_set(e, -ENAMETOOLONG, "hash key %.200s...: the path is too long", path);
     int r = hash_key_random(&secret);
     if (r < 0)
         return err_set(e, r, "hash key: no random bytes: %s", err_name(r));
-    unlink(part);
-    r = file_create(part, secret.bytes, SK_SECRET_BYTES, 0600, e);
-    if (r < 0)
-        return r;
-    if (link(part, path) < 0 && errno != EEXIST)
-        r = -errno;
-    unlink(part);
-    if (r == 0)
-        r = sync_folder_of(path);
-    return r < 0 ? err_set(e, r, "hash key %s: %s", path, err_name(r)) : 0;
+    r = file_create(path, secret.bytes, SK_SECRET_BYTES, 0600, e);
+    explicit_bzero(&secret, sizeof(secret));
+    return r == -EEXIST ? 0 : r;
 }
 
 int hash_key_load(struct sk_secret *ret, const char *path, bool create, struct err *e)

@@ -15,7 +15,9 @@ struct ingest_worker {
     struct parser *parser;
     struct planner *planner;
     struct batch *batch;
-    struct buf escaped; /* scratch for samples of refused lines */
+    struct slice input;   /* the rule's, with its length */
+    struct record record; /* of the current line; here, since zeroing a local one takes time */
+    struct buf escaped;   /* scratch for samples of refused lines */
 };
 
 int ingest_worker_new(struct ingest_worker **ret, const struct ingest_rule *rule)
@@ -24,6 +26,7 @@ int ingest_worker_new(struct ingest_worker **ret, const struct ingest_rule *rule
     if (!w)
         return -ENOMEM;
     w->rule = rule;
+    w->input = slice_of(rule->input);
     buf_init(&w->escaped);
     int r = parser_new(&w->parser, &(struct parser_options){.formats = rule->formats,
                                                             .n_formats = rule->n_formats,
@@ -106,11 +109,11 @@ static void refuse(struct ingest_worker *w, struct ingest_sheet *sheet, struct s
 static bool one_line(struct ingest_worker *w, struct slice line, uint64_t line_number,
                      struct slice host, const struct day_window *window, struct ingest_sheet *sheet)
 {
-    struct record record;
+    struct record *record = &w->record;
     struct reject_at at = {0};
     enum skip skip;
     enum reject reject;
-    switch (parser_line(w->parser, line, &record, &skip, &reject, &at)) {
+    switch (parser_line(w->parser, line, record, &skip, &reject, &at)) {
     case PARSED_SCRATCH_FULL:
         return false;
     case PARSED_SKIPPED:
@@ -122,14 +125,14 @@ static bool one_line(struct ingest_worker *w, struct slice line, uint64_t line_n
     case PARSED_RECORD:
         break;
     }
-    record.text[FIELD_INPUT] = slice_of(w->rule->input);
-    if (record.text[FIELD_HOST].n == 0)
-        record.text[FIELD_HOST] = host;
-    enum planned planned = plan_record(w->planner, w->batch, &record, window, &sheet->books);
+    record->text[FIELD_INPUT] = w->input;
+    if (record->text[FIELD_HOST].n == 0)
+        record->text[FIELD_HOST] = host;
+    enum planned planned = plan_record(w->planner, w->batch, record, window, &sheet->books);
     if (planned == PLANNED_BATCH_FULL)
         return false;
-    if (planned == PLANNED_COUNTED && record.time_s > sheet->last_line_s)
-        sheet->last_line_s = record.time_s;
+    if (planned == PLANNED_COUNTED && record->time_s > sheet->last_line_s)
+        sheet->last_line_s = record->time_s;
     return true;
 }
 

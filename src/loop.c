@@ -24,6 +24,7 @@
 struct loop_input {
     const struct config_input *config;
     struct follow *follow;
+    struct plan *own_plan; /* NULL: the shared one */
     struct format *formats[CONFIG_FORMATS_MAX];
     struct ingest_rule rule;
     struct ingest_worker *worker; /* NULL until the formats are known (auto) */
@@ -76,7 +77,7 @@ static int open_worker(struct loop *l, struct loop_input *in, struct slice head,
         .formats = (const struct format *const *) in->formats,
         .n_formats = in->config->n_formats,
         .day_of_log = strcmp(l->o.config->timezone, "log") == 0,
-        .plan = l->o.plan,
+        .plan = in->own_plan ? in->own_plan : l->o.plan,
     };
     r = ingest_worker_new(&in->worker, &in->rule);
     return r < 0 ? err_set(e, r, "input %s: %s", in->config->name, err_name(r)) : 0;
@@ -110,7 +111,7 @@ static int fallback_worker(struct loop *l, struct loop_input *in, struct ingest_
                                     .formats = (const struct format *const *) in->formats,
                                     .n_formats = 1,
                                     .day_of_log = strcmp(l->o.config->timezone, "log") == 0,
-                                    .plan = l->o.plan};
+                                    .plan = in->own_plan ? in->own_plan : l->o.plan};
     return ingest_worker_new(ret, &in->rule);
 }
 
@@ -313,6 +314,13 @@ static int open_input(struct loop *l, unsigned index, struct err *e)
 {
     struct loop_input *in = &l->inputs[index];
     in->config = &l->o.config->inputs[index];
+    if (in->config->has_client) {
+        struct plan_options own = *l->o.plan_options;
+        own.client = &in->config->client;
+        int made = plan_new(&in->own_plan, &own);
+        if (made < 0)
+            return err_set(e, made, "input %s: %s", in->config->name, err_name(made));
+    }
     int r = wants_detection(in->config) ? 0 : open_worker(l, in, (struct slice){0}, e);
     if (r < 0)
         return r;
@@ -383,6 +391,7 @@ struct loop *loop_stop(struct loop *l)
         follow_free(in->follow);
         for (unsigned f = 0; f < CONFIG_FORMATS_MAX; f++)
             format_free(in->formats[f]);
+        plan_free(in->own_plan);
     }
     free(l->inputs);
     block_done(&l->block);

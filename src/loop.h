@@ -1,6 +1,6 @@
-/* The ingest loop: one thread that takes blocks from all inputs in turn, counts them and hands batch, books
- * and positions to the store in one step; publishes what /status shows; tells the store when the day moves.
- * The thread is started and stopped by daemon.c. */
+/* The ingest loop: one thread that takes blocks from all inputs in turn, counts them and hands
+ * batch, books and positions to the store in one step; publishes what /status shows; tells the
+ * store when the day moves. The thread is started and stopped by daemon.c. */
 #ifndef LOOP_H
 #define LOOP_H
 
@@ -14,7 +14,9 @@ struct loop;
 
 struct loop_options {
     const struct config *config; /* borrowed for the loop's life, as everything here */
-    const struct plan *plan;
+    const struct plan_options
+        *plan_options;       /* an input with a client rule of its own has its own plan */
+    const struct plan *plan; /* of all other inputs */
     struct store *store;
     const struct clock *clock;
     void (*alive)(void *arg); /* called once a turn (watchdog); may be NULL */

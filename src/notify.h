@@ -1,5 +1,5 @@
-/* sd_notify(3) without libsystemd: one datagram to $NOTIFY_SOCKET (a path or, with '@', an abstract name).
- * Without that variable everything does nothing. Any thread after notify_init. */
+/* sd_notify(3) without libsystemd: one datagram to $NOTIFY_SOCKET (a path or, with '@', an abstract
+ * name). Without that variable everything does nothing. Any thread after notify_init. */
 #ifndef NOTIFY_H
 #define NOTIFY_H
 

@@ -1,6 +1,6 @@
 /* Owned bytes that grow: for replies, forms on disk and messages, never on the per-line path.
- * The first failure sticks: later calls do nothing and buf_failed tells, so that a sequence of appends
- * needs one check at its end. One thread per object. */
+ * The first failure sticks: later calls do nothing and buf_failed tells, so that a sequence of
+ * appends needs one check at its end. One thread per object. */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 

@@ -28,7 +28,8 @@ bool civil_week_monday(int year, int week, int32_t *ret_day); /* false: no such 
 char *civil_text(char buffer[16], int32_t day);
 bool civil_parse(struct slice s, int32_t *ret_day);
 
-/* RFC 3339 with an offset or Z ("2026-11-24T12:00:00Z", fraction of 1..9 digits, second 60 is 59). */
+/* RFC 3339 with an offset or Z ("2026-11-24T12:00:00Z", fraction of 1..9 digits, second 60 is 59).
+ */
 bool civil_parse_rfc3339(struct slice s, int64_t *ret_ns);
 
 #endif

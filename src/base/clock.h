@@ -1,5 +1,6 @@
 /* The wall clock as a value, so that midnight is a test and not a wait.
- * clock_from starts at a given instant and runs on with the monotonic clock (--clock). Any thread. */
+ * clock_from starts at a given instant and runs on with the monotonic clock (--clock). Any thread.
+ */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,22 +91,34 @@ static int sync_folder(const char *path)
     return r;
 }
 
-int file_create(const char *path, const void *p, size_t n, mode_t mode, struct err *e)
+static int write_new(const char *path, const void *p, size_t n, mode_t mode)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0)
-        return err_set(e, -errno, "%s: cannot be created: %s", path, err_name(-errno));
+        return -errno;
     int r = file_write_all(fd, p, n);
     if (r == 0 && fsync(fd) < 0)
         r = -errno;
     if (close(fd) < 0 && r == 0)
         r = -errno;
+    return r;
+}
+
+/* Written under a name of this process, then linked: the file appears whole or not at all. */
+int file_create(const char *path, const void *p, size_t n, mode_t mode, struct err *e)
+{
+    char making[PATH_MAX];
+    int length = snprintf(making, sizeof(making), "%s.%ld.new", path, (long) getpid());
+    if (length < 0 || (size_t) length >= sizeof(making))
+        return err_set(e, -ENAMETOOLONG, "%s: the path is too long", path);
+    (void) unlink(making); /* of an earlier process with our number, that was killed */
+    int r = write_new(making, p, n, mode);
+    if (r == 0 && link(making, path) < 0)
+        r = -errno;
+    (void) unlink(making);
     if (r == 0)
         r = sync_folder(path);
-    if (r == 0)
-        return 0;
-    unlink(path);
-    return err_set(e, r, "%s: cannot be written: %s", path, err_name(r));
+    return r < 0 ? err_set(e, r, "%s: cannot be created: %s", path, err_name(r)) : 0;
 }
 
 int file_make_dirs(const char *path, mode_t mode, struct err *e)

@@ -8,10 +8,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Reads a regular file of at most max bytes. 0, -ENOENT, -EACCES, -EFBIG, -EISDIR, -ENOMEM, ...; the
- * sentence names the path. */
+/* Reads a regular file of at most max bytes. 0, -ENOENT, -EACCES, -EFBIG, -EISDIR, -ENOMEM, ...;
+ * the sentence names the path. */
 int file_read(const char *path, size_t max, struct buf *ret, struct err *e);
-/* Creates path with O_EXCL and mode, writes, fsyncs file and folder. -EEXIST if it is there. */
+/* Creates path with mode, whole or not at all (also when killed), on disk when it returns. -EEXIST
+ * if it is there; a file that stands there is never touched. */
 int file_create(const char *path, const void *p, size_t n, mode_t mode, struct err *e);
 /* write(2) until all is written or an error: 0 or -errno. */
 int file_write_all(int fd, const void *p, size_t n);

@@ -1,5 +1,5 @@
-/* Checked arithmetic and strict numbers. Every parser takes the whole slice or refuses: no sign, blank
- * or rest is skipped. Pure, any thread. */
+/* Checked arithmetic and strict numbers. Every parser takes the whole slice or refuses: no sign,
+ * blank or rest is skipped. Pure, any thread. */
 #ifndef BASE_NUM_H
 #define BASE_NUM_H
 

@@ -12,16 +12,16 @@ struct slice {
     size_t n;
 };
 
-#define SLICE_LITERAL(text) ((struct slice) {(text), sizeof(text) - 1})
+#define SLICE_LITERAL(text) ((struct slice){(text), sizeof(text) - 1})
 
 static inline struct slice slice_of(const char *text)
 {
-    return (struct slice) {text, strlen(text)};
+    return (struct slice){text, strlen(text)};
 }
 
 static inline struct slice slice_sub(struct slice s, size_t from, size_t to)
 {
-    return (struct slice) {s.p + from, to - from};
+    return (struct slice){s.p + from, to - from};
 }
 
 static inline bool slice_equal(struct slice a, struct slice b)
@@ -45,7 +45,7 @@ static inline bool slice_cut(struct slice *rest, char sep, struct slice *ret_fie
     const char *at = rest->n ? memchr(rest->p, sep, rest->n) : NULL;
     if (!at)
         return false;
-    *ret_field = (struct slice) {rest->p, (size_t) (at - rest->p)};
+    *ret_field = (struct slice){rest->p, (size_t) (at - rest->p)};
     rest->n -= ret_field->n + 1;
     rest->p = at + 1;
     return true;

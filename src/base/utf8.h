@@ -10,7 +10,8 @@
 
 /* The whole slice is well-formed UTF-8 (RFC 3629: no surrogates, nothing above U+10FFFF). */
 bool utf8_valid(struct slice s);
-/* Length of the well-formed character at s.p, 1..4; 0: the first byte is none. ret_code may be NULL. */
+/* Length of the well-formed character at s.p, 1..4; 0: the first byte is none. ret_code may be
+ * NULL. */
 size_t utf8_next(struct slice s, unsigned *ret_code);
 /* Appends s so that it is valid UTF-8 and harmless: bad bytes as \xhh, C0, DEL, C1 and bidi marks
  * (U+200E/F, U+202A-E, U+2066-9) as \uhhhh, backslash doubled; reversible. Returns whether anything

@@ -1,6 +1,7 @@
 /* The one time zone of the process, through the system's tz database.
- * zone_set must be called once, before threads start (it sets TZ); the rest is safe from any thread.
- * Days of 23 and 25 hours come out right because a day is its first and its last instant. */
+ * zone_set must be called once, before threads start (it sets TZ); the rest is safe from any
+ * thread. Days of 23 and 25 hours come out right because a day is its first and its last instant.
+ */
 #ifndef BASE_ZONE_H
 #define BASE_ZONE_H
 
@@ -9,15 +10,15 @@
 
 #include "base/err.h"
 
-/* name: "local", "UTC" or an IANA name. 0; -EINVAL with a sentence: no such zone in the tz database.
- * "local" is resolved; zone_name then tells the real name. */
+/* name: "local", "UTC" or an IANA name. 0; -EINVAL with a sentence: no such zone in the tz
+ * database. "local" is resolved; zone_name then tells the real name. */
 int zone_set(const char *name, struct err *e);
 /* Is there such a zone? Changes nothing. */
 bool zone_known(const char *name);
 const char *zone_name(void); /* the resolved IANA name, "UTC" before zone_set */
 
-/* The calendar day of an instant, and the instants [first, last] that belong to the same day, which a
- * caller may cache. */
+/* The calendar day of an instant, and the instants [first, last] that belong to the same day, which
+ * a caller may cache. */
 int32_t zone_day(int64_t time_s, int64_t *ret_first_s, int64_t *ret_last_s);
 /* The first instant of a day. */
 int64_t zone_day_start(int32_t day);

@@ -13,7 +13,7 @@
 #define TOKEN_BYTES_MAX 4096
 
 struct front {
-    const struct http_options *options;
+    struct http_options options; /* what it points to is the daemon's and lives as long */
     struct hosts hosts;
     struct buf token; /* without its last newline; n = 0: open */
     struct query *query;
@@ -26,7 +26,7 @@ struct front {
 
 static int read_token(struct front *f, struct err *e)
 {
-    const char *path = f->options->token_file;
+    const char *path = f->options.token_file;
     if (!path)
         return 0;
     int rc = file_read(path, TOKEN_BYTES_MAX, &f->token, e);
@@ -44,8 +44,8 @@ static int read_token(struct front *f, struct err *e)
 static int learn_hosts(struct front *f, struct err *e)
 {
     int rc = hosts_add_machine(&f->hosts);
-    for (unsigned i = 0; rc == 0 && i < f->options->n_hosts; i++)
-        rc = hosts_add(&f->hosts, slice_of(f->options->hosts[i]));
+    for (unsigned i = 0; rc == 0 && i < f->options.n_hosts; i++)
+        rc = hosts_add(&f->hosts, slice_of(f->options.hosts[i]));
     if (rc == -E2BIG)
         return err_set(e, -EINVAL, "http: hosts: over %d names, or a name of over %d bytes",
                        HOSTS_MAX, HOSTS_NAME_BYTES - 1);
@@ -57,7 +57,7 @@ int front_new(struct front **ret, const struct http_options *options, struct err
     struct front *f = calloc(1, sizeof(*f));
     if (!f)
         return err_set(e, -ENOMEM, "not enough memory for the HTTP server");
-    f->options = options;
+    f->options = *options;
     struct clock real; /* of the process, which --clock does not move */
     clock_system(&real);
     f->tally.start_s = clock_now_s(&real);
@@ -108,15 +108,15 @@ bool front_host_is_ours(const struct front *f, struct slice host)
 
 const char *front_origin(const struct front *f, struct slice origin)
 {
-    for (unsigned i = 0; origin.p && i < f->options->n_cors_origins; i++)
-        if (slice_is(origin, f->options->cors_origins[i]))
-            return f->options->cors_origins[i];
+    for (unsigned i = 0; origin.p && i < f->options.n_cors_origins; i++)
+        if (slice_is(origin, f->options.cors_origins[i]))
+            return f->options.cors_origins[i];
     return NULL;
 }
 
 bool front_has_origins(const struct front *f)
 {
-    return f->options->n_cors_origins > 0;
+    return f->options.n_cors_origins > 0;
 }
 
 /* ---- a request ---- */
@@ -239,14 +239,14 @@ static void ask(struct front *f, const struct endpoint *e, enum method method, b
 {
     int64_t first, last;
     struct request request = {
-        .options = f->options,
+        .options = &f->options,
         .target = &f->target,
         .tally = &f->tally,
         .query = f->query,
         .method = method,
         .has_token = f->token.n > 0,
         .draining = draining,
-        .today = zone_day(clock_now_s(f->options->clock), &first, &last),
+        .today = zone_day(clock_now_s(f->options.clock), &first, &last),
         .memory_bound_bytes = f->memory_bound_bytes,
         .reply = r,
     };

@@ -31,7 +31,7 @@ struct incoming {
 struct front; /* opaque */
 
 /* Reads the token file and learns the machine's names. 0; -EINVAL, -EACCES, ... with a sentence.
- * The options stay the caller's and live as long. */
+ * The options are copied; what they point to stays the caller's and lives as long. */
 int front_new(struct front **ret, const struct http_options *options, struct err *e);
 struct front *front_free(struct front *f);
 

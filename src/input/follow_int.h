@@ -162,9 +162,9 @@ void glob_done(struct glob_pattern *g);
 bool glob_match(const struct glob_part *part, const char *name, struct slice *ret_host);
 
 uint64_t family_of(const char *path);
-/* Of two names of one family: a was rotated earlier by its number (access.log.3 before access.log.2.gz before
- * access.log); false where the names have no such numbers. For files whose times are equal or were lost by
- * copying. */
+/* Of two names of one family: a was rotated earlier by its number (access.log.3 before
+ * access.log.2.gz before access.log); false where the names have no such numbers. For files whose
+ * times are equal or were lost by copying. */
 bool family_earlier(const char *a, const char *b);
 /* The name is one that rotation gave. */
 bool family_rotated(const char *path);
@@ -239,8 +239,8 @@ void follow_say(struct follow *f, int level, const char *format, ...)
 /* ---- found.c ---- */
 
 void found_index(struct follow *f); /* at the start of a scan */
-/* A name that a glob (or a family: outside) matches. false: it is nothing to follow (a folder, a FIFO, gone
- * again); true also for a file that cannot be read at the moment. */
+/* A name that a glob (or a family: outside) matches. false: it is nothing to follow (a folder, a
+ * FIFO, gone again); true also for a file that cannot be read at the moment. */
 bool follow_found(struct follow *f, int folder_fd, const char *name, const char *path,
                   struct slice host, bool outside);
 

@@ -168,7 +168,8 @@ uint64_t family_of(const char *path)
     return XXH3_64bits_withSeed(name, n, XXH3_64bits(path, (size_t) (base - path)));
 }
 
-/* The number that logrotate gave: 3 of access.log.3.gz; 0 without one; -1: a date or something else. */
+/* The number that logrotate gave: 3 of access.log.3.gz; 0 without one; -1: a date or something
+ * else. */
 static int64_t turn_number(const char *base)
 {
     static const char *const packers[] = {".gz", ".zst", ".bz2", ".xz", ".Z", ".lz4", NULL};

@@ -1,5 +1,5 @@
-/* The books of an input: every line read is skipped, rejected, ignored, late, future or counted, tested
- * in that order. Plain numbers; whoever owns them adds. */
+/* The books of an input: every line read is skipped, rejected, ignored, late, future or counted,
+ * tested in that order. Plain numbers; whoever owns them adds. */
 #ifndef KEYS_BOOKS_H
 #define KEYS_BOOKS_H
 

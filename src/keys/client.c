@@ -22,23 +22,47 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Reads a dotted quad at the start of s: how many bytes it takes, 0: there is none. As in
- * inet_pton, a zero in front of another digit is refused, because readers differ on octal. */
+/* One to three digits at p, without a zero in front: readers differ on octal. How many; 0: none. */
+static inline size_t read_part(const char *p, const char *end, uint8_t *ret)
+{
+    size_t n = 1;
+    if (p == end || !is_digit(p[0]))
+        return 0;
+    unsigned value = (unsigned) (p[0] - '0');
+    for (; n < 3 && p + n < end && is_digit(p[n]); n++) {
+        if (value == 0)
+            return 0;
+        value = value * 10 + (unsigned) (p[n] - '0');
+    }
+    *ret = (uint8_t) value;
+    return value > 255 ? 0 : n;
+}
+
+/* Reads a dotted quad at the start of s: how many bytes it takes, 0: there is none. */
 static size_t read_ipv4(struct slice s, uint8_t ret[4])
 {
-    size_t at = 0;
+    const char *p = s.p, *end = s.p + s.n;
     for (int part = 0; part < 4; part++) {
-        if (part > 0 && (at == s.n || s.p[at++] != '.'))
+        if (part > 0 && (p == end || *p++ != '.'))
             return 0;
-        size_t start = at;
-        unsigned value = 0;
-        while (at < s.n && at < start + 3 && is_digit(s.p[at]))
-            value = value * 10 + (unsigned) (s.p[at++] - '0');
-        if (at == start || value > 255 || (at > start + 1 && s.p[start] == '0'))
+        size_t n = read_part(p, end, &ret[part]);
+        if (n == 0)
             return 0;
-        ret[part] = (uint8_t) value;
+        p += n;
     }
-    return at;
+    return (size_t) (p - s.p);
+}
+
+static void put_mapped(uint8_t ret[16], const uint8_t quad[4])
+{
+    memcpy(ret, mapped_head, sizeof(mapped_head));
+    memcpy(ret + sizeof(mapped_head), quad, 4);
+}
+
+bool client_ipv4(struct slice text, uint8_t ret[16])
+{
+    memcpy(ret, mapped_head, sizeof(mapped_head));
+    return text.n > 0 && read_ipv4(text, ret + sizeof(mapped_head)) == text.n;
 }
 
 static bool read_ipv6(struct slice s, uint8_t ret[16])
@@ -69,8 +93,7 @@ static bool bare_address(struct slice s, bool port_allowed, uint8_t ret[16])
     size_t n = read_ipv4(s, quad);
     struct slice rest = {s.p + n, s.n - n};
     if (n > 0 && (rest.n == 0 || rest.p[0] == '%' || (port_allowed && is_port(rest)))) {
-        memcpy(ret, mapped_head, sizeof(mapped_head));
-        memcpy(ret + sizeof(mapped_head), quad, sizeof(quad));
+        put_mapped(ret, quad);
         return true;
     }
     struct slice behind = s, address;
@@ -157,10 +180,8 @@ int cidr_parse(struct slice s, struct cidr *ret, struct err *e)
     uint8_t quad[4];
     bool ipv4 = host.n > 0 && read_ipv4(host, quad) == host.n;
     uint64_t most = ipv4 ? 32 : 128, bits = most;
-    if (ipv4) {
-        memcpy(c.address, mapped_head, sizeof(mapped_head));
-        memcpy(c.address + sizeof(mapped_head), quad, sizeof(quad));
-    }
+    if (ipv4)
+        put_mapped(c.address, quad);
     if ((!ipv4 && !read_ipv6(host, c.address)) || (has_bits && !num_u63(rest, &bits)) ||
         bits > most)
         return err_set(
@@ -250,8 +271,7 @@ static bool walk(const struct client_rule *rule, struct slice list, struct slice
 struct slice client_choose(const struct client_rule *rule, struct slice remote,
                            struct slice forwarded)
 {
-    /* Without a trusted proxy nobody's header is believed. */
-    if (rule->from == CLIENT_REMOTE || rule->n_trusted == 0)
+    if (client_is_remote(rule))
         return first_of(remote);
     struct slice last = {NULL, 0}, chosen;
     if (walk(rule, remote, &last, &chosen) || walk(rule, forwarded, &last, &chosen))

@@ -28,6 +28,15 @@ struct key_client {
 struct key_client key_client(const struct client_rule *rule, struct slice remote,
                              struct slice forwarded);
 
+/* Most lines: nothing to choose from and nothing to clean. false: ask key_client. */
+static inline bool key_client_usual(struct key_client *ret, const struct client_rule *rule,
+                                    struct slice remote)
+{
+    ret->text = remote;
+    ret->is_address = true;
+    return client_is_remote(rule) && client_ipv4(remote, ret->address);
+}
+
 /* No line is longer than LINE_BYTES_MAX; only a name of the configuration could be, and is cut. */
 static inline struct slice key_bounded(struct slice s)
 {

@@ -1,5 +1,5 @@
-/* What is counted, as the configuration says it: read by plan (which keys, for which lines) and by the
- * store (which sketches). Filled once, constant afterwards. */
+/* What is counted, as the configuration says it: read by plan (which keys, for which lines) and by
+ * the store (which sketches). Filled once, constant afterwards. */
 #ifndef KEYS_METRIC_H
 #define KEYS_METRIC_H
 
@@ -49,9 +49,9 @@ bool key_def_equal(const struct key_def *a, const struct key_def *b);
 /* First of a kind, or by name; -1: none. */
 int metrics_find(const struct metrics *m, enum metric_kind kind, const char *name);
 const char *metric_kind_name(enum metric_kind k); /* "uniques", "topk", "seen" */
-/* Canonical text of the definition, without the name: "key=client,user_agent where=status=404 ..."; what
- * makes a series another one when it changes. Into at least 1,024 bytes; a longer rule is cut and its
- * hash stands behind it. What may change (precision, k, error, limits) is not in it. */
+/* Canonical text of the definition, without the name: "key=client,user_agent where=status=404 ...";
+ * what makes a series another one when it changes. Into at least 1,024 bytes; a longer rule is cut
+ * and its hash stands behind it. What may change (precision, k, error, limits) is not in it. */
 char *metric_definition(char *buffer, size_t room, const struct metric *m);
 
 #endif

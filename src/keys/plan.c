@@ -12,28 +12,29 @@
 
 static const struct client_rule client_as_logged = {.ipv4_prefix = 32, .ipv6_prefix = 128};
 
-struct plan_key {
-    struct key_def def;
-    bool has_client;
+/* A rule and the series that it decides on, a bit each. */
+struct plan_where {
+    const struct rule *rule;
+    uint64_t series;
+    bool is_range;
+    struct rule_range range;
 };
-
-struct plan_series {
-    uint32_t key;
-    int where;  /* index into plan.wheres, -1: every line */
-    bool timed; /* by duration: lines without one do not count */
-};
+_Static_assert(METRICS_MAX <= 64, "a bit a series");
 
 struct plan {
     struct sk_secret secret;
     const struct client_rule *client;
     const struct agent_list *agents;
     struct agent_list *own_agents;
-    struct plan_key keys[PLAN_KEYS_MAX];
+    struct key_def keys[PLAN_KEYS_MAX];
     uint32_t n_keys;
-    const struct rule *wheres[METRICS_MAX];
-    int n_wheres;
-    struct plan_series series[METRICS_MAX];
+    struct plan_where wheres[METRICS_MAX];
+    unsigned n_wheres;
+    uint32_t key_of[METRICS_MAX]; /* by series */
     uint32_t n_series;
+    uint64_t every_line;  /* series without a rule */
+    uint64_t by_duration; /* series that lines without a duration do not count in */
+    uint64_t by_client;   /* series that lines without a client do not count in */
     const struct rule *ignore[BOOKS_RULES_MAX];
     unsigned n_ignore;
     bool needs_client, needs_agent_class;
@@ -41,13 +42,13 @@ struct plan {
     size_t arena_bytes;
 };
 
-/* The class of an agent: those of equal length and equal keyed hash of 128 bits are one. */
+/* The class of an agent: those of equal length and equal keyed hash of 64 bits are one. */
 struct agent_entry {
-    struct sk_hash hash;
-    size_t agent_bytes;
+    uint64_t hash;
+    uint32_t agent_bytes; /* 0: free */
     enum agent_class class;
-    bool filled;
 };
+_Static_assert(LINE_BYTES_MAX <= UINT32_MAX, "an agent is part of a line");
 
 struct planner {
     const struct plan *plan;
@@ -67,21 +68,36 @@ static bool key_has_client(const struct key_def *def)
 static uint32_t add_key(struct plan *p, const struct key_def *key)
 {
     for (uint32_t i = 0; i < p->n_keys; i++)
-        if (key_def_equal(&p->keys[i].def, key))
+        if (key_def_equal(&p->keys[i], key))
             return i;
-    p->keys[p->n_keys] = (struct plan_key){*key, key_has_client(key)};
+    p->keys[p->n_keys] = *key;
     return p->n_keys++;
 }
 
-static int add_where(struct plan *p, const struct rule *where)
+static void add_where(struct plan *p, const struct rule *rule, uint64_t series)
 {
-    if (!where)
-        return -1;
-    for (int i = 0; i < p->n_wheres; i++)
-        if (strcmp(rule_text(p->wheres[i]), rule_text(where)) == 0)
-            return i;
-    p->wheres[p->n_wheres] = where;
-    return p->n_wheres++;
+    unsigned i = 0;
+    while (i < p->n_wheres && strcmp(rule_text(p->wheres[i].rule), rule_text(rule)) != 0)
+        i++;
+    if (i == p->n_wheres)
+        p->wheres[p->n_wheres++] = (struct plan_where){.rule = rule};
+    p->wheres[i].series |= series;
+    p->wheres[i].is_range = rule_is_range(rule, &p->wheres[i].range);
+}
+
+static void add_series(struct plan *p, const struct metric *m)
+{
+    uint64_t bit = UINT64_C(1) << p->n_series;
+    uint32_t key = add_key(p, &m->key);
+    p->key_of[p->n_series++] = key;
+    if (m->where)
+        add_where(p, m->where, bit);
+    else
+        p->every_line |= bit;
+    if (m->kind == METRIC_TOPK && m->by == BY_DURATION)
+        p->by_duration |= bit;
+    if (key_has_client(&m->key))
+        p->by_client |= bit;
 }
 
 static bool key_valid(const struct key_def *key)
@@ -122,8 +138,8 @@ static void note_field(struct plan *p, enum field f)
 static void size_arena(struct plan *p)
 {
     for (uint32_t i = 0; i < p->n_keys; i++)
-        for (unsigned j = 0; j < p->keys[i].def.n; j++)
-            note_field(p, p->keys[i].def.field[j]);
+        for (unsigned j = 0; j < p->keys[i].n; j++)
+            note_field(p, p->keys[i].field[j]);
     p->arena_bytes = (size_t) BATCH_LINES * ARENA_BYTES_PER_LINE * p->n_keys + p->record_bytes;
 }
 
@@ -142,15 +158,10 @@ int plan_new(struct plan **ret, const struct plan_options *o)
     p->agents = o->agents ? o->agents : p->own_agents;
     p->client = o->client ? o->client : &client_as_logged;
     p->secret = *o->secret;
-    for (p->n_series = 0; p->n_series < o->metrics->n; p->n_series++) {
-        const struct metric *m = &o->metrics->list[p->n_series];
-        p->series[p->n_series] =
-            (struct plan_series){.key = add_key(p, &m->key),
-                                 .where = add_where(p, m->where),
-                                 .timed = m->kind == METRIC_TOPK && m->by == BY_DURATION};
-    }
-    for (int i = 0; i < p->n_wheres; i++)
-        note_rule(p, p->wheres[i]);
+    for (unsigned i = 0; i < o->metrics->n; i++)
+        add_series(p, &o->metrics->list[i]);
+    for (unsigned i = 0; i < p->n_wheres; i++)
+        note_rule(p, p->wheres[i].rule);
     for (p->n_ignore = 0; p->n_ignore < o->n_ignore; p->n_ignore++) {
         p->ignore[p->n_ignore] = o->ignore[p->n_ignore];
         note_rule(p, p->ignore[p->n_ignore]);
@@ -214,7 +225,7 @@ static int batch_allocate(struct batch *b, const struct plan *p)
     }
     for (; b->n_series < p->n_series; b->n_series++) {
         struct batch_series *s = &b->series[b->n_series];
-        s->key = p->series[b->n_series].key;
+        s->key = p->key_of[b->n_series];
         s->line = malloc(BATCH_LINES * sizeof(*s->line));
         if (!s->line)
             return -ENOMEM;
@@ -267,10 +278,10 @@ static enum agent_class class_of(struct planner *p, struct slice agent)
 {
     if (agent.n == 0)
         return AGENT_BOT;
-    struct sk_hash hash = sk_hash(&p->plan->secret, agent.p, agent.n);
-    struct agent_entry *a = &p->agents[hash.lo % AGENT_CACHE_ENTRIES];
-    if (!a->filled || a->agent_bytes != agent.n || a->hash.lo != hash.lo || a->hash.hi != hash.hi)
-        *a = (struct agent_entry){hash, agent.n, agent_judge(p->plan->agents, agent), true};
+    uint64_t hash = sk_hash_local(&p->plan->secret, agent.p, agent.n);
+    struct agent_entry *a = &p->agents[hash % AGENT_CACHE_ENTRIES];
+    if (a->hash != hash || a->agent_bytes != agent.n)
+        *a = (struct agent_entry){hash, (uint32_t) agent.n, agent_judge(p->plan->agents, agent)};
     return a->class;
 }
 
@@ -290,7 +301,7 @@ static struct slice line_text(const struct line *l, enum field f)
 /* Encodes and hashes a key of the batch's new line, once. */
 static void add_to_key(const struct plan *p, struct batch *b, uint32_t key, const struct line *l)
 {
-    const struct key_def *def = &p->keys[key].def;
+    const struct key_def *def = &p->keys[key];
     struct batch_key *k = &b->keys[key];
     uint8_t *start = b->arena + b->arena_used, *end = start;
     for (unsigned i = 0; i < def->n; i++)
@@ -303,41 +314,36 @@ static void add_to_key(const struct plan *p, struct batch *b, uint32_t key, cons
     b->arena_used += n;
 }
 
-static bool key_absent(const struct plan *p, uint32_t key, const struct line *l)
+static bool where_holds(const struct plan_where *w, const struct rule_view *view)
 {
-    return p->keys[key].has_client && l->client.text.n == 0;
+    if (!w->is_range)
+        return rule_match(w->rule, view);
+    return rule_range_holds(&w->range, rule_number(view, w->range.field));
 }
 
-/* A rule's answer for this line, asked for at most once. */
-static bool where_holds(const struct plan *p, int where, const struct rule_view *view,
-                        uint64_t *asked, uint64_t *answers)
+/* The series that get the line. */
+static uint64_t series_of(const struct plan *p, const struct rule_view *view)
 {
-    if (where < 0)
-        return true;
-    uint64_t bit = UINT64_C(1) << where;
-    if (!(*asked & bit)) {
-        *asked |= bit;
-        if (rule_match(p->wheres[where], view))
-            *answers |= bit;
-    }
-    return *answers & bit;
+    uint64_t series = p->every_line, barred = 0;
+    if (view->record->duration_us == DURATION_NONE)
+        barred |= p->by_duration;
+    if (view->client_text.n == 0)
+        barred |= p->by_client;
+    for (unsigned i = 0; i < p->n_wheres; i++)
+        if (where_holds(&p->wheres[i], view))
+            series |= p->wheres[i].series;
+    return series & ~barred;
 }
-
-_Static_assert(METRICS_MAX <= 64, "where_holds has a bit a rule");
 
 static void add_to_series(const struct plan *p, struct batch *b, const struct line *l,
-                          const struct rule_view *view)
+                          uint64_t series)
 {
-    uint64_t asked = 0, answers = 0;
     for (uint32_t k = 0; k < p->n_keys; k++)
         b->keys[k].encoded[b->n_lines] = NULL;
-    for (uint32_t i = 0; i < p->n_series; i++) {
-        const struct plan_series *s = &p->series[i];
-        if ((s->timed && l->record->duration_us == DURATION_NONE) || key_absent(p, s->key, l) ||
-            !where_holds(p, s->where, view, &asked, &answers))
-            continue;
-        if (!b->keys[s->key].encoded[b->n_lines])
-            add_to_key(p, b, s->key, l);
+    for (; series; series &= series - 1) {
+        uint32_t i = (uint32_t) __builtin_ctzll(series);
+        if (!b->keys[p->key_of[i]].encoded[b->n_lines])
+            add_to_key(p, b, p->key_of[i], l);
         b->series[i].line[b->series[i].n++] = b->n_lines;
     }
 }
@@ -362,7 +368,7 @@ enum planned plan_record(struct planner *planner, struct batch *b, const struct 
 {
     const struct plan *p = planner->plan;
     struct line l = {.record = r, .client = {.text = {NULL, 0}}};
-    if (p->needs_client)
+    if (p->needs_client && !key_client_usual(&l.client, p->client, r->text[FIELD_CLIENT]))
         l.client = key_client(p->client, r->text[FIELD_CLIENT], r->text[FIELD_X_FORWARDED_FOR]);
     if (p->needs_agent_class)
         l.agent_class = class_of(planner, r->text[FIELD_USER_AGENT]);
@@ -383,7 +389,7 @@ enum planned plan_record(struct planner *planner, struct batch *b, const struct 
     }
     if (is_full(p, b))
         return PLANNED_BATCH_FULL;
-    add_to_series(p, b, &l, &view);
+    add_to_series(p, b, &l, series_of(p, &view));
     b->lines[b->n_lines++] = (struct batch_line){r->day, r->status, r->bytes, r->duration_us};
     books->counted++;
     return PLANNED_COUNTED;

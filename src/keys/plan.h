@@ -1,10 +1,11 @@
-/* What to do with a record, compiled from metrics, ignore rules and the client rule: which keys to hash
- * (each different key once per line) and which series get the line. The plan is constant and shared;
- * struct planner holds one thread's caches (agents, addresses).
+/* What to do with a record, compiled from metrics, ignore rules and the client rule: which keys to
+ * hash (each different key once per line) and which series get the line. The plan is constant and
+ * shared; struct planner holds one thread's caches (agents, addresses).
  *
- * A batch is the unit that crosses to the store: columns by line, hashes by different key, line numbers
- * by series, in the order of the input. Keys lie in the batch's arena as they are hashed: each field a
- * u32 LE length and its bytes, client as 16 bytes (v4 mapped) or the lower-case name (doc/hash.md). */
+ * A batch is the unit that crosses to the store: columns by line, hashes by different key, line
+ * numbers by series, in the order of the input. Keys lie in the batch's arena as they are hashed:
+ * each field a u32 LE length and its bytes, client as 16 bytes (v4 mapped) or the lower-case name
+ * (doc/hash.md). */
 #ifndef KEYS_PLAN_H
 #define KEYS_PLAN_H
 
@@ -29,9 +30,9 @@ struct batch_line {
 };
 
 struct batch_key {
-    struct sk_hash *hash;      /* [line]; meaningless where absent */
-    const uint8_t **encoded;   /* [line]; in the arena; NULL: the line has no such key */
-    uint32_t *encoded_bytes;   /* [line] */
+    struct sk_hash *hash;    /* [line]; meaningless where absent */
+    const uint8_t **encoded; /* [line]; in the arena; NULL: the line has no such key */
+    uint32_t *encoded_bytes; /* [line] */
 };
 
 struct batch_series {
@@ -82,19 +83,20 @@ struct day_window {
 
 enum planned { PLANNED_COUNTED, PLANNED_IGNORED, PLANNED_LATE, PLANNED_FUTURE, PLANNED_BATCH_FULL };
 
-/* Adds the record to the batch and to the books' counted, ignored, late or future (not lines, bytes).
- * PLANNED_BATCH_FULL: nothing was changed; hand the batch on, clear it, try again (never twice). */
+/* Adds the record to the batch and to the books' counted, ignored, late or future (not lines,
+ * bytes). PLANNED_BATCH_FULL: nothing was changed; hand the batch on, clear it, try again (never
+ * twice). */
 enum planned plan_record(struct planner *p, struct batch *b, const struct record *r,
                          const struct day_window *window, struct books *books);
 
-/* Hashes a key given as texts (for /seen): texts in the key's field order, as a line would have them.
- * 0; -EINVAL: a client that is none; -ENOMEM. */
+/* Hashes a key given as texts (for /seen): texts in the key's field order, as a line would have
+ * them. 0; -EINVAL: a client that is none; -ENOMEM. */
 int plan_hash_key(const struct plan *p, const struct key_def *key, const struct slice *texts,
                   struct sk_hash *ret);
 
-/* Appends the readable form of an encoded key's field i (client as an address): false behind the last.
- * A client of 16 bytes is taken for a name if all of them could stand in one; no assigned IPv6 address
- * begins with such a byte. */
+/* Appends the readable form of an encoded key's field i (client as an address): false behind the
+ * last. A client of 16 bytes is taken for a name if all of them could stand in one; no assigned
+ * IPv6 address begins with such a byte. */
 bool key_field_text(const struct key_def *key, const uint8_t *encoded, uint32_t n, unsigned i,
                     struct buf *to);
 

@@ -255,6 +255,17 @@ bool rule_match(const struct rule *r, const struct rule_view *view)
     return !r->negated;
 }
 
+bool rule_is_range(const struct rule *r, struct rule_range *ret)
+{
+    if (r->negated || r->n_clauses != 1 || r->clauses[0].n_values != 1)
+        return false;
+    const struct rule_value *v = &r->clauses[0].values[0];
+    if (v->kind != VALUE_NUMBER || v->negated)
+        return false;
+    *ret = v->range;
+    return true;
+}
+
 const char *rule_text(const struct rule *r)
 {
     return r->text.p;

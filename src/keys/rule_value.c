@@ -9,6 +9,10 @@
 
 #define SHOWN_BYTES_MAX 64 /* of a value, in a message */
 
+/* ">=500" and the like: cuts the sign off. What is above or below a number is a range of its own.
+ */
+enum compare { EQUAL, LESS, AT_MOST, GREATER, AT_LEAST };
+
 static enum compare read_compare(struct slice *s)
 {
     static const struct {
@@ -26,42 +30,66 @@ static enum compare read_compare(struct slice *s)
     return EQUAL;
 }
 
+/* number is not negative. Nothing is greater than the greatest: least is then over most. */
+static void set_range(struct rule_value *v, enum compare compare, int64_t number)
+{
+    v->kind = VALUE_NUMBER;
+    v->range.least = RULE_NUMBER_NONE + 1;
+    v->range.most = INT64_MAX;
+    switch (compare) {
+    case EQUAL:
+        v->range.least = v->range.most = number;
+        break;
+    case LESS:
+        v->range.most = number - 1;
+        break;
+    case AT_MOST:
+        v->range.most = number;
+        break;
+    case AT_LEAST:
+        v->range.least = number;
+        break;
+    case GREATER:
+        v->range.least = number < INT64_MAX ? number + 1 : number;
+        v->range.most = number < INT64_MAX ? INT64_MAX : 0;
+        break;
+    }
+}
+
 static bool read_status(struct rule_value *v, struct slice s)
 {
     if (s.n == 3 && s.p[0] >= '1' && s.p[0] <= '5' && (s.p[1] | 0x20) == 'x' &&
         (s.p[2] | 0x20) == 'x') {
-        v->kind = VALUE_CLASS;
-        v->number = s.p[0] - '0';
+        v->kind = VALUE_NUMBER;
+        v->range.least = (s.p[0] - '0') * 100;
+        v->range.most = v->range.least + 99;
         return true;
     }
     uint64_t number;
-    v->kind = VALUE_NUMBER;
-    v->compare = read_compare(&s);
+    enum compare compare = read_compare(&s);
     if (s.n > 3 || !num_u63(s, &number))
         return false;
-    v->number = (int64_t) number;
+    set_range(v, compare, (int64_t) number);
     return true;
 }
 
 static bool read_bytes(struct rule_value *v, struct slice s)
 {
     uint64_t number;
-    v->kind = VALUE_NUMBER;
-    v->compare = read_compare(&s);
+    enum compare compare = read_compare(&s);
     if (!num_u63(s, &number) && !num_size_bytes(s, &number))
         return false;
-    v->number = (int64_t) number;
+    set_range(v, compare, (int64_t) number);
     return true;
 }
 
 static bool read_duration(struct rule_value *v, struct slice s)
 {
     int64_t ns;
-    v->kind = VALUE_NUMBER;
-    v->compare = read_compare(&s);
+    enum compare compare = read_compare(&s);
     if (!num_duration_ns(s, &ns))
         return false;
-    v->number = ns / 1000; /* the units are whole milliseconds */
+    set_range(v, compare, ns / 1000); /* the units are whole milliseconds */
     return true;
 }
 
@@ -94,10 +122,9 @@ static bool read_client(struct rule_value *v, struct slice s)
 
 static bool read_agent_class(struct rule_value *v, struct slice s)
 {
-    v->kind = VALUE_AGENT;
     for (int c = AGENT_HUMAN; c <= AGENT_BOT; c++)
         if (slice_is(s, agent_class_name((enum agent_class) c))) {
-            v->number = c;
+            set_range(v, EQUAL, c);
             return true;
         }
     return false;
@@ -154,7 +181,7 @@ int rule_value_init(struct rule_value *ret, enum field field, struct slice given
     struct slice s = given;
     if (s.n > 0 && memchr(s.p, '\0', s.n))
         return bad_value(e, field, given, "holds a NUL byte", "");
-    struct rule_value v = {.negated = s.n > 0 && s.p[0] == '!'};
+    struct rule_value v = {.range.field = field, .negated = s.n > 0 && s.p[0] == '!'};
     if (v.negated)
         s = slice_sub(s, 1, s.n);
     if (s.n == 0)
@@ -219,47 +246,13 @@ static bool glob_match(struct slice pattern, struct slice text, bool fold)
     return text.n >= pattern.n && equal_at(pattern, text.p + text.n - pattern.n, fold);
 }
 
-static bool number_of(const struct record *r, enum field field, int64_t *ret)
-{
-    switch (field) {
-    case FIELD_STATUS:
-        *ret = r->status;
-        return r->status != STATUS_NONE;
-    case FIELD_BYTES: /* servers write '-' for none */
-        *ret = r->bytes > INT64_MAX ? INT64_MAX : (int64_t) r->bytes;
-        return true;
-    case FIELD_DURATION:
-        *ret = r->duration_us;
-        return r->duration_us != DURATION_NONE;
-    default:
-        return false;
-    }
-}
-
-static bool compare_holds(enum compare compare, int64_t a, int64_t b)
-{
-    switch (compare) {
-    case LESS:
-        return a < b;
-    case AT_MOST:
-        return a <= b;
-    case GREATER:
-        return a > b;
-    case AT_LEAST:
-        return a >= b;
-    default:
-        return a == b;
-    }
-}
-
 static bool is_absent(enum field field, const struct rule_view *view)
 {
-    int64_t number;
     if (field == FIELD_CLIENT)
         return view->client_text.n == 0;
     if (field == FIELD_BYTES)
         return view->record->text[field].n == 0;
-    return !number_of(view->record, field, &number);
+    return rule_number(view, field) == RULE_NUMBER_NONE;
 }
 
 /* A name by itself; an address, however the line spells it, by its canonical text. */
@@ -279,26 +272,21 @@ static bool text_holds(const struct rule_value *v, enum field field, const struc
     return v->kind == VALUE_TEXT ? slice_equal(own, text) : glob_match(own, text, false);
 }
 
-bool rule_value_holds(const struct rule_value *v, enum field field, const struct rule_view *view)
+bool rule_value_other_holds(const struct rule_value *v, enum field field,
+                            const struct rule_view *view)
 {
-    int64_t number;
     switch (v->kind) {
     case VALUE_TEXT:
     case VALUE_GLOB:
         return text_holds(v, field, view);
     case VALUE_ABSENT:
         return is_absent(field, view);
-    case VALUE_NUMBER:
-        return number_of(view->record, field, &number) &&
-               compare_holds(v->compare, number, v->number);
-    case VALUE_CLASS:
-        return number_of(view->record, field, &number) && number / 100 == v->number;
     case VALUE_NETWORK:
         return view->client && cidr_has(&v->network, view->client);
     case VALUE_NAME:
         return name_matches((struct slice){v->text, v->text_bytes}, view);
-    case VALUE_AGENT:
-        return view->agent_class == (int) v->number;
+    case VALUE_NUMBER: /* asked for by rule_value_holds */
+        break;
     }
     return false;
 }

@@ -159,21 +159,38 @@ static enum find how_to_find(const struct format *f, const struct step *s, bool 
     return FIND_LITERAL;
 }
 
+static enum usual usual_value(const struct step *s)
+{
+    bool to_mark = s->literal.n && (s->literal.p[0] == ' ' || s->literal.p[0] == '"');
+    if (s->find == FIND_QUOTE)
+        return s->kind <= KIND_QUERY ? USUAL_QUOTED : USUAL_NONE;
+    if (s->find == FIND_SHAPE)
+        return s->slot == FIELD_STATUS  ? USUAL_STATUS
+               : s->slot == FIELD_BYTES ? USUAL_BYTES
+                                        : USUAL_NONE;
+    if (s->find != FIND_LITERAL)
+        return USUAL_NONE;
+    if (s->kind == KIND_TIME)
+        return s->slot == FIELD_TIME ? USUAL_TIME : USUAL_NONE;
+    if (to_mark && (s->kind == KIND_WORD || s->kind == KIND_BARE || s->kind == KIND_CLIENT))
+        return USUAL_WORD;
+    return s->kind <= KIND_USER && s->literal.p[0] != '-' ? USUAL_DASH : USUAL_NONE;
+}
+
 static void settle_literal(struct step *s)
 {
     size_t n = s->literal.n < sizeof s->literal_word ? s->literal.n : sizeof s->literal_word;
     memcpy(&s->literal_word, s->literal.p, n);
     memset(&s->literal_mask, 0xff, n);
+    s->literal_room = n == s->literal.n ? sizeof s->literal_word : UINT32_MAX;
 }
 
 /* What lines of this format can have, the parts of a request among them. */
 static void settle_fields(struct format *f)
 {
-    bool filled[SLOT_COUNT] = {false};
     for (unsigned i = 0; i < f->n_steps; i++) {
         unsigned slot = f->steps[i].slot;
         settle_literal(&f->steps[i]);
-        filled[slot] = true;
         if (slot != SLOT_SKIP)
             f->filled[f->n_filled++] = (uint8_t) i;
         if (slot == SLOT_REQUEST)
@@ -186,9 +203,6 @@ static void settle_fields(struct format *f)
                          (slot == FIELD_TIME && f->steps[i].kind == KIND_PIECE);
         f->has_pieces = f->has_pieces || (slot == FIELD_TIME && f->steps[i].kind == KIND_PIECE);
     }
-    for (unsigned i = 0; i < FIELD_COUNT; i++)
-        if (!filled[i])
-            f->empty[f->n_empty++] = (uint8_t) i;
     if (f->has[FIELD_TARGET])
         f->has[FIELD_PATH] = f->has[FIELD_QUERY] = true;
 }
@@ -233,6 +247,7 @@ int builder_format(struct builder *b, struct format **ret)
         if (v->pattern.n)
             s->pattern = (struct slice){pool_put(&at, v->pattern.p, v->pattern.n), v->pattern.n};
         s->find = (uint8_t) how_to_find(f, s, last);
+        s->usual = (uint8_t) usual_value(s);
         s->may_be_cut = last && s->find == FIND_QUOTE && s->literal.n == 1;
     }
     settle_fields(f);

@@ -24,14 +24,31 @@ static inline uint64_t bytes_load(const char *p)
     return w;
 }
 
-/* Whether some byte is a blank, a control byte, a quote or a backslash. */
-static inline bool bytes_hold_mark(uint64_t w)
+/* The first byte lowest, on every machine. */
+static inline uint64_t bytes_load_le(const char *p)
 {
-    uint64_t quote = w ^ BYTES_ONES * '"', slash = w ^ BYTES_ONES * '\\';
-    uint64_t below = (w - BYTES_ONES * 0x21) & ~w;
-    quote = (quote - BYTES_ONES) & ~quote;
-    slash = (slash - BYTES_ONES) & ~slash;
-    return ((below | quote | slash) & BYTES_HIGHS) != 0;
+    uint64_t w = bytes_load(p);
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? w : __builtin_bswap64(w);
+}
+
+/* The first blank, control byte, quote or backslash in [p, end), or end. */
+static inline const char *bytes_find_mark(const char *p, const char *end)
+{
+#ifdef __SSE2__
+    const __m128i blanks = _mm_set1_epi8(' '), quotes = _mm_set1_epi8('"');
+    const __m128i slashes = _mm_set1_epi8('\\');
+    for (; end - p >= 16; p += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *) (const void *) p);
+        __m128i found = _mm_or_si128(_mm_cmpeq_epi8(v, quotes), _mm_cmpeq_epi8(v, slashes));
+        found = _mm_or_si128(found, _mm_cmpeq_epi8(_mm_min_epu8(v, blanks), v));
+        unsigned mask = (unsigned) _mm_movemask_epi8(found);
+        if (mask)
+            return p + __builtin_ctz(mask);
+    }
+#endif
+    while (p < end && (unsigned char) *p > ' ' && *p != '"' && *p != '\\')
+        p++;
+    return p;
 }
 
 /* The first a or b in [p, end), or end. Bytes from floor on may be read. */
@@ -64,8 +81,7 @@ static inline const char *bytes_find_either(const char *floor, const char *p, co
 /* Digits at the front, 0..8, and their value. */
 static inline unsigned bytes_digits(const char *p, uint64_t *ret)
 {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    uint64_t w = bytes_load(p) ^ BYTES_ONES * '0';
+    uint64_t w = bytes_load_le(p) ^ BYTES_ONES * '0';
     uint64_t others = ((w + BYTES_ONES * 0x76) | w) & BYTES_HIGHS;
     unsigned n = others ? (unsigned) __builtin_ctzll(others) / 8 : 8;
     if (n == 0)
@@ -76,14 +92,35 @@ static inline unsigned bytes_digits(const char *p, uint64_t *ret)
             ((w >> 16 & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x0000271000000001))) >>
            32;
     return n;
-#else
-    unsigned n = 0;
-    uint64_t value = 0;
-    for (; n < 8 && (unsigned) (p[n] - '0') < 10; n++)
-        value = value * 10 + (uint64_t) (p[n] - '0');
-    *ret = value;
-    return n;
-#endif
+}
+
+/* Whether eight bytes look like a pattern, "00:00:00" say, from which they differ by w: at the
+ * places that digits has (0xff each) by 0 to 9, at the others by nothing. */
+static inline bool bytes_differ_by_digits(uint64_t w, uint64_t digits)
+{
+    uint64_t most = BYTES_ONES * 0x7f - (digits & BYTES_ONES * 9);
+    return !(((w + most) | w) & BYTES_HIGHS);
+}
+
+/* "12:34:56": its parts, each 0..99. false: not of that shape. */
+static inline bool bytes_clock(const char *p, unsigned *ret_hour, unsigned *ret_minute,
+                               unsigned *ret_second)
+{
+    uint64_t w = bytes_load_le(p) ^ bytes_load_le("00:00:00");
+    if (!bytes_differ_by_digits(w, UINT64_C(0xffff00ffff00ffff)))
+        return false;
+    w = w * 10 + (w >> 8);
+    *ret_hour = w & 0xff;
+    *ret_minute = w >> 24 & 0xff;
+    *ret_second = w >> 48 & 0xff;
+    return true;
+}
+
+/* "HTTP/1.1" with any two digits. */
+static inline bool bytes_protocol(const char *p)
+{
+    uint64_t w = bytes_load_le(p) ^ bytes_load_le("HTTP/0.0");
+    return bytes_differ_by_digits(w, UINT64_C(0xff00ff0000000000));
 }
 
 #endif

@@ -43,12 +43,26 @@ enum find {
     FIND_END,     /* the end of the line, or the first blank for kinds that hold none */
 };
 
+/* What most values of a step look like. It is tried first, and finds an end only where the general
+ * way, by find and kind, finds the same. */
+enum usual {
+    USUAL_NONE,
+    USUAL_DASH,
+    USUAL_WORD,   /* up to a literal that begins with a blank or a quote */
+    USUAL_QUOTED, /* any text in quotes */
+    USUAL_TIME,   /* "24/Nov/2026:12:00:00 +0000" */
+    USUAL_STATUS, /* three digits */
+    USUAL_BYTES,  /* up to seven digits */
+};
+
 struct step {
     uint8_t find;
     uint8_t kind;
     uint8_t slot;
+    uint8_t usual;
     bool may_be_cut;                     /* the last quoted value: the line may end inside it */
     uint32_t unit_us;                    /* of a duration */
+    uint32_t literal_room;               /* bytes that must be there to compare by the word */
     struct slice literal;                /* text behind the value */
     uint64_t literal_word, literal_mask; /* its first eight bytes, for one compare */
     struct slice pattern;                /* of KIND_PIECE */
@@ -65,8 +79,6 @@ struct format {
     bool has[FIELD_COUNT];
     uint8_t filled[FORMAT_STEPS_MAX]; /* steps whose values go into the record */
     unsigned n_filled;
-    uint8_t empty[FIELD_COUNT]; /* fields that none of them fills */
-    unsigned n_empty;
     unsigned n_steps;
     struct step steps[FORMAT_STEPS_MAX];
 };

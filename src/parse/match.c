@@ -5,6 +5,7 @@
 #include "parse/bytes_int.h"
 
 #define TIME_TEXT_BYTES_MAX 64
+#define USUAL_BYTES_MIN TIME_CLF_BYTES
 
 /* NEVER: no later end can make the value one of its kind either. */
 enum fit { FIT_YES, FIT_NO, FIT_NEVER };
@@ -48,7 +49,7 @@ static inline bool literal_at(const char *p, const char *end, struct slice liter
 /* The literal of a step stands at p. */
 static inline bool step_ends_at(const struct step *s, const char *p, const char *end)
 {
-    if (end - p < 8 || s->literal.n > 8)
+    if ((size_t) (end - p) < s->literal_room)
         return literal_at(p, end, s->literal);
     return ((bytes_load(p) ^ s->literal_word) & s->literal_mask) == 0;
 }
@@ -65,25 +66,17 @@ static inline const char *literal_find(const char *from, const char *end, const 
 }
 
 /* The first quote that no backslash protects. */
-static inline const char *quote_find(struct match *m, const char *p)
+static inline const char *quote_find(struct match *m, const char *p, const char *end)
 {
     for (;;) {
-        p = bytes_find_either(m->line, p, m->end, '"', '\\');
-        if (p == m->end)
+        p = bytes_find_either(m->line, p, end, '"', '\\');
+        if (p == end)
             return NULL;
         if (*p == '"')
             return p;
         m->backslash = true;
-        p = m->end - p < 2 ? m->end : p + 2;
+        p = end - p < 2 ? end : p + 2;
     }
-}
-
-/* No blank, control byte, quote or backslash: the usual address, host or word. */
-static inline bool is_plain(struct slice v)
-{
-    if (v.n < 8 || v.n > 16)
-        return false;
-    return !bytes_hold_mark(bytes_load(v.p)) && !bytes_hold_mark(bytes_load(v.p + v.n - 8));
 }
 
 static enum fit fit_word(struct slice v)
@@ -243,10 +236,8 @@ static enum fit fit_loose(const struct step *s, struct slice v)
     return v.n && memchr(v.p, mark, v.n) ? FIT_NEVER : FIT_YES;
 }
 
-static inline enum fit fit_of(struct match *m, const struct step *s, struct slice v)
+static enum fit fit_of(struct match *m, const struct step *s, struct slice v)
 {
-    if (s->kind == KIND_CLIENT && is_plain(v))
-        return v.p[v.n - 1] == ',' ? FIT_NO : FIT_YES;
     if (m->escapes && v.n && s->kind <= KIND_USER && memchr(v.p, '\\', v.n))
         m->backslash = true;
     switch (s->kind) {
@@ -310,7 +301,7 @@ static const char *end_place(struct match *m, const struct step *s, const char *
 
 static const char *quote_place(struct match *m, const struct step *s, const char *p)
 {
-    const char *stop = quote_find(m, p);
+    const char *stop = quote_find(m, p, m->end);
     if (!stop)
         return s->may_be_cut ? m->end : NULL;
     if (!step_ends_at(s, stop, m->end))
@@ -328,7 +319,7 @@ static const char *loose_place(struct match *m, const struct step *s, const char
 }
 
 /* Where the value that begins at p ends; NULL: no place fits. */
-static inline const char *place(struct match *m, const struct step *s, const char *p)
+static const char *place(struct match *m, const struct step *s, const char *p)
 {
     const char *stop = p;
     switch (s->find) {
@@ -358,15 +349,17 @@ static bool may_end_later(const struct match *m, const struct step *s)
     return s->find == FIND_LITERAL || (m->loose && s->find == FIND_SHAPE && s->slot != SLOT_SKIP);
 }
 
+static inline struct slice *text_of(struct match *m, unsigned slot)
+{
+    return slot < FIELD_COUNT ? &m->text[slot] : &m->spare[slot - FIELD_COUNT];
+}
+
 /* A value goes where its step says; a dash is none. */
-static inline void put(struct match *m, const struct step *s, const char *p, const char *stop)
+static void put(struct match *m, const struct step *s, const char *p, const char *stop)
 {
     size_t n = (size_t) (stop - p);
-    const char *first = n ? p : "";
-    bool dash = (n == 1) & (*first == '-');
-    struct slice *to = s->slot < FIELD_COUNT ? &m->text[s->slot] : &m->spare[s->slot - FIELD_COUNT];
-    to->p = dash ? NULL : p;
-    to->n = dash ? 0 : n;
+    bool dash = n == 1 && *p == '-';
+    *text_of(m, s->slot) = dash ? (struct slice){NULL, 0} : (struct slice){p, n};
 }
 
 /* Goes back to the last value that can end later and moves its end. The step behind it, or -1. */
@@ -395,6 +388,70 @@ static inline const char *behind(const struct match *m, const struct step *s, co
     return stop == m->end ? stop : stop + s->literal.n;
 }
 
+/* The same for values as most are; NULL: not such a value. There are USUAL_BYTES_MIN behind p. */
+static inline const char *usual_place(struct match *m, const struct step *s, const char *p,
+                                      const char *end)
+{
+    const char *stop;
+    uint64_t bytes;
+    unsigned n;
+    switch (s->usual) {
+    case USUAL_DASH:
+        return *p == '-' && step_ends_at(s, p + 1, end) ? p + 1 : NULL;
+    case USUAL_WORD:
+        /* The literal begins with a mark, so it stands nowhere before the first one. */
+        stop = bytes_find_mark(p, end);
+        return stop > p && stop[-1] != ',' && step_ends_at(s, stop, end) ? stop : NULL;
+    case USUAL_QUOTED:
+        stop = quote_find(m, p, end);
+        return stop && step_ends_at(s, stop, end) ? stop : NULL;
+    case USUAL_TIME:
+        stop = p + TIME_CLF_BYTES;
+        return time_cache_has(&m->dates, p) && step_ends_at(s, stop, end) &&
+                       time_cached(&m->dates, p, &m->time)
+                   ? stop
+                   : NULL;
+    case USUAL_STATUS:
+        if (!is_digit(p[0]) || !is_digit(p[1]) || !is_digit(p[2]) || !step_ends_at(s, p + 3, end))
+            return NULL;
+        m->status = (int16_t) ((p[0] - '0') * 100 + (p[1] - '0') * 10 + (p[2] - '0'));
+        return p + 3;
+    case USUAL_BYTES:
+        n = bytes_digits(p, &bytes);
+        if (n == 0 || n == 8 || !step_ends_at(s, p + n, end))
+            return NULL;
+        m->bytes = bytes;
+        return p + n;
+    default:
+        return NULL;
+    }
+}
+
+/* Goes on from step i at *p as long as values are the usual ones. Returns the step that is not, and
+ * in *p where it begins. */
+static unsigned match_usual(struct match *m, const struct format *f, unsigned i, const char **p)
+{
+    const char *at = *p, *const end = m->end;
+    for (; i < f->n_steps && end - at >= USUAL_BYTES_MIN; i++) {
+        const struct step *s = &f->steps[i];
+        const char *stop = usual_place(m, s, at, end);
+        if (!stop)
+            break;
+        m->begin[i] = at;
+        m->stop[i] = stop;
+        if (s->slot != SLOT_SKIP) {
+            /* Without a branch, since one line has a referrer and the next has not. */
+            bool dash = (stop - at == 1) & (*at == '-');
+            struct slice *to = text_of(m, s->slot);
+            to->p = dash ? NULL : at;
+            to->n = dash ? 0 : (size_t) (stop - at);
+        }
+        at = stop + s->literal.n;
+    }
+    *p = at;
+    return i;
+}
+
 static void note_failure(struct match *m, unsigned step, const char *p)
 {
     if (p >= m->farthest) {
@@ -415,19 +472,20 @@ static bool match_steps(struct match *m, const struct format *f, struct slice li
     const char *p = line.p + f->head.n;
     unsigned i = 0;
     for (;;) {
-        for (; i < f->n_steps; i++) {
-            const struct step *s = &f->steps[i];
-            const char *stop = place(m, s, p);
-            if (!stop)
-                break;
-            m->begin[i] = p;
-            m->stop[i] = stop;
-            put(m, s, p, stop);
-            p = behind(m, s, stop);
-        }
+        if (!m->loose)
+            i = match_usual(m, f, i, &p);
         if (i == f->n_steps && (p == m->end || *p == ' ')) {
             m->whole = p == m->end;
             return true;
+        }
+        const struct step *s = &f->steps[i];
+        const char *stop = i < f->n_steps ? place(m, s, p) : NULL;
+        if (stop) {
+            m->begin[i] = p;
+            m->stop[i++] = stop;
+            put(m, s, p, stop);
+            p = behind(m, s, stop);
+            continue;
         }
         note_failure(m, i, p);
         int next = move_back(m, f, (int) i);

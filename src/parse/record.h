@@ -1,6 +1,6 @@
-/* One access-log line as later stages see it: fields cut from the line (or from the parser's scratch
- * where an escape had to be undone), the instant, the day, status and bytes.
- * Slices live until the parser's next parser_reset (once a batch), as long as the line's block does. */
+/* One access-log line as later stages see it: fields cut from the line (or from the parser's
+ * scratch where an escape had to be undone), the instant, the day, status and bytes. Slices live
+ * until the parser's next parser_reset (once a batch), as long as the line's block does. */
 #ifndef PARSE_RECORD_H
 #define PARSE_RECORD_H
 
@@ -47,15 +47,16 @@ enum reject {
 /* Lines that are no record and no mistake. */
 enum skip { SKIP_NONE, SKIP_EMPTY, SKIP_COMMENT, SKIP_COUNT };
 
-#define STATUS_NONE (-1)       /* the line says '-' or the format has no status */
+#define STATUS_NONE (-1) /* the line says '-' or the format has no status */
 #define DURATION_NONE INT64_MIN
 
 struct record {
-    struct slice text[FIELD_COUNT]; /* {NULL,0}: absent; "-" of the log is absent too; FIELD_TIME, STATUS,
-                                       BYTES and DURATION hold the text as the line has it */
-    int64_t time_s;                 /* the instant */
-    int32_t day;                    /* its day, by the zone rule of the parser */
-    int16_t status;                 /* 0..999 or STATUS_NONE */
+    struct slice
+        text[FIELD_COUNT]; /* {NULL,0}: absent; "-" of the log is absent too; FIELD_TIME, STATUS,
+                              BYTES and DURATION hold the text as the line has it */
+    int64_t time_s;        /* the instant */
+    int32_t day;           /* its day, by the zone rule of the parser */
+    int16_t status;        /* 0..999 or STATUS_NONE */
     uint64_t bytes;
     int64_t duration_us; /* microseconds or DURATION_NONE */
 };

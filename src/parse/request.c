@@ -21,8 +21,10 @@ static const unsigned char token_class[256] = {
     ['v'] = 3, ['w'] = 3, ['x'] = 3, ['y'] = 3, ['z'] = 3,
 };
 
-static struct slice strip_blanks(struct slice s)
+static inline struct slice strip_blanks(struct slice s)
 {
+    if (s.n && s.p[0] != ' ' && s.p[s.n - 1] != ' ')
+        return s;
     while (s.n && s.p[0] == ' ') {
         s.p++;
         s.n--;
@@ -67,7 +69,7 @@ static bool is_protocol(struct slice s)
 static struct slice protocol_of(struct slice request)
 {
     struct slice usual = slice_sub(request, request.n < 8 ? 0 : request.n - 8, request.n);
-    if (request.n > 8 && usual.p[-1] == ' ' && usual.p[6] == '.' && is_protocol(usual))
+    if (request.n > 8 && usual.p[-1] == ' ' && bytes_protocol(usual.p))
         return usual;
     const char *blank = memrchr(request.p, ' ', request.n);
     struct slice last = slice_sub(request, (size_t) (blank - request.p) + 1, request.n);
@@ -122,7 +124,9 @@ static size_t origin_bytes(struct slice target)
 struct slice target_path(struct slice target, struct slice *ret_query)
 {
     *ret_query = (struct slice){NULL, 0};
-    if (target.n && target.p[0] != '/') {
+    if (target.n == 0)
+        return SLICE_LITERAL("/");
+    if (target.p[0] != '/') {
         size_t origin = origin_bytes(target);
         target = slice_sub(target, origin, target.n);
     }

@@ -190,7 +190,7 @@ void time_cache_init(struct time_cache *c)
     memcpy(c->date, "01/Jan/1970:", sizeof c->date);
     memcpy(c->offset, " +0000", sizeof c->offset);
     c->day = 0;
-    c->offset_s = 0;
+    c->day_s = 0;
 }
 
 /* Reads all 26 bytes and remembers what date and offset mean. */
@@ -207,30 +207,14 @@ static bool clf_fill(struct time_cache *c, const char *p, struct log_time *ret)
         memcpy(c->date, p, sizeof c->date);
         memcpy(c->offset, p + 20, sizeof c->offset);
         c->day = ret->local_day;
-        c->offset_s = (int32_t) ((int64_t) c->day * DAY_S + second - ret->time_s);
+        c->day_s = ret->time_s - second;
     }
     return true;
 }
 
 bool time_clf_cached(struct time_cache *c, const char *p, struct log_time *ret)
 {
-    if (memcmp(p, c->date, sizeof c->date) != 0 || memcmp(p + 20, c->offset, sizeof c->offset) != 0)
-        return clf_fill(c, p, ret);
-    unsigned h1 = (unsigned) (p[12] - '0'), h0 = (unsigned) (p[13] - '0');
-    unsigned m1 = (unsigned) (p[15] - '0'), m0 = (unsigned) (p[16] - '0');
-    unsigned s1 = (unsigned) (p[18] - '0'), s0 = (unsigned) (p[19] - '0');
-    if (h1 > 9 || h0 > 9 || m1 > 5 || m0 > 9 || s1 > 6 || s0 > 9 || p[14] != ':' || p[17] != ':')
-        return false;
-    unsigned hour = h1 * 10 + h0, second = s1 * 10 + s0;
-    if (hour > 23 || second > 60)
-        return false;
-    if (second == 60)
-        second = 59;
-    int64_t of_day = (int64_t) (hour * 3600 + (m1 * 10 + m0) * 60 + second);
-    ret->time_s = (int64_t) c->day * DAY_S + of_day - c->offset_s;
-    ret->local_day = c->day;
-    ret->has_offset = true;
-    return true;
+    return time_cache_has(c, p) ? time_cached(c, p, ret) : clf_fill(c, p, ret);
 }
 
 /* A conversion that stands for others; NULL: none of them. */

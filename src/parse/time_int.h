@@ -6,6 +6,9 @@
 #ifndef PARSE_TIME_INT_H
 #define PARSE_TIME_INT_H
 
+#include <string.h>
+
+#include "parse/bytes_int.h"
 #include "parse/time.h"
 
 #define TIME_CLF_BYTES 26 /* "24/Nov/2026:12:00:00 +0000" */
@@ -14,10 +17,31 @@ struct time_cache {
     char date[12];  /* "24/Nov/2026:" */
     char offset[6]; /* " +0000" */
     int32_t day;
-    int32_t offset_s;
+    int64_t day_s; /* the instant when it begins */
 };
 
 void time_cache_init(struct time_cache *c);
+/* Whether the TIME_CLF_BYTES at p begin and end as the cached ones. */
+static inline bool time_cache_has(const struct time_cache *c, const char *p)
+{
+    return memcmp(p, c->date, sizeof c->date) == 0 &&
+           memcmp(p + 20, c->offset, sizeof c->offset) == 0;
+}
+
+/* time_clf for such bytes. */
+static inline bool time_cached(const struct time_cache *c, const char *p, struct log_time *ret)
+{
+    unsigned hour, minute, second;
+    if (!bytes_clock(p + sizeof c->date, &hour, &minute, &second) || hour > 23 || minute > 59 ||
+        second > 60)
+        return false;
+    second -= second == 60;
+    ret->time_s = c->day_s + (int32_t) (hour * 3600 + minute * 60 + second);
+    ret->local_day = c->day;
+    ret->has_offset = true;
+    return true;
+}
+
 /* time_clf for exactly TIME_CLF_BYTES at p. */
 bool time_clf_cached(struct time_cache *c, const char *p, struct log_time *ret);
 

@@ -9,8 +9,8 @@
 #define LN2 0.69314718055994530942
 #define WORD_BITS 64
 #define HASHES_MAX 64
-#define GROUP 16         /* hashes whose words are fetched together */
-#define GROUP_PROBES 128 /* and their probes at most */
+#define AHEAD 16         /* hashes whose words are on their way */
+#define AHEAD_PROBES 128 /* and their probes at most: two of HASHES_MAX */
 
 struct sk_bloom {
     struct sk_bloom_shape shape;
@@ -86,35 +86,41 @@ bool sk_bloom_add(struct sk_bloom *b, uint64_t hash)
     return flipped != 0;
 }
 
-/* All words of the group are asked for before the first is needed; then the hashes in their order.
- */
-static void add_group(struct sk_bloom *b, const uint64_t *hashes, size_t n, bool *ret_new)
+static void fetch(const struct sk_bloom *b, uint64_t hash, uint64_t *ret_at)
 {
-    uint64_t at[GROUP_PROBES];
-    uint32_t k = b->shape.hashes;
-    for (size_t h = 0; h < n; h++) {
-        for (uint32_t i = 0; i < k; i++) {
-            at[h * k + i] = position(b, hashes[h], i);
-            __builtin_prefetch(&b->words[at[h * k + i] / WORD_BITS], 1);
-        }
-    }
-    for (size_t h = 0; h < n; h++) {
-        uint64_t flipped = 0;
-        for (uint32_t i = 0; i < k; i++)
-            flipped += set_bit(b, at[h * k + i]);
-        b->ones += flipped;
-        if (ret_new)
-            ret_new[h] = flipped != 0;
+    for (uint32_t i = 0; i < b->shape.hashes; i++) {
+        ret_at[i] = position(b, hash, i);
+        __builtin_prefetch(&b->words[ret_at[i] / WORD_BITS], 1);
     }
 }
 
+static bool set_bits(struct sk_bloom *b, const uint64_t *at)
+{
+    uint64_t flipped = 0;
+    for (uint32_t i = 0; i < b->shape.hashes; i++)
+        flipped += set_bit(b, at[i]);
+    b->ones += flipped;
+    return flipped != 0;
+}
+
+/* Words are asked for long before they are needed: at is a ring of the positions in between. */
 void sk_bloom_add_batch(struct sk_bloom *b, const uint64_t *hashes, size_t n, bool *ret_new)
 {
-    size_t group = GROUP_PROBES / b->shape.hashes;
-    if (group > GROUP)
-        group = GROUP;
-    for (size_t i = 0; i < n; i += group)
-        add_group(b, hashes + i, n - i < group ? n - i : group, ret_new ? ret_new + i : NULL);
+    uint64_t at[AHEAD_PROBES];
+    const uint32_t k = b->shape.hashes;
+    const uint32_t ring = AHEAD_PROBES / k < AHEAD ? AHEAD_PROBES / k * k : AHEAD * k;
+    size_t fetched = 0;
+    uint32_t in = 0, out = 0;
+    for (; fetched < n && in < ring; fetched++, in += k)
+        fetch(b, hashes[fetched], at + in);
+    for (size_t i = 0; i < n; i++) {
+        bool is_new = set_bits(b, at + out);
+        if (ret_new)
+            ret_new[i] = is_new;
+        if (fetched < n)
+            fetch(b, hashes[fetched++], at + out);
+        out = out + k < ring ? out + k : 0;
+    }
 }
 
 struct sk_bloom_shape sk_bloom_shape_of(const struct sk_bloom *b)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sketch/cms_int.h"
 #include "sketch/form_int.h"
 #include "sketch/hash.h"
 
@@ -106,14 +107,22 @@ static uint64_t raised(struct sk_cms *c, uint64_t least, uint64_t weight)
     return over ? max : least + weight;
 }
 
+void cms_fetch(const struct sk_cms *c, uint64_t hash, struct cms_cells *ret)
+{
+    const char *cells = (const char *) c->cells;
+    size_t bytes = cell_bytes(c->cell);
+    for (uint32_t row = 0; row < c->depth; row++) {
+        ret->at[row] = cell_at(c, hash, row);
+        __builtin_prefetch(cells + ret->at[row] * bytes, 1);
+    }
+}
+
 /* No cell need be above the least one plus the weight: those that are stay. Every cell is written,
  * since a branch on which would be missed more often than not. */
-static uint64_t add32(struct sk_cms *c, uint64_t hash, uint64_t weight)
+static uint64_t add32(struct sk_cms *c, const uint32_t *at, uint64_t weight)
 {
-    uint32_t at[SK_CMS_DEPTH_MAX];
     uint32_t *cells = cells32(c), least = UINT32_MAX;
     for (uint32_t row = 0; row < c->depth; row++) {
-        at[row] = cell_at(c, hash, row);
         uint32_t cell = cells[at[row]];
         least = cell < least ? cell : least;
     }
@@ -125,12 +134,10 @@ static uint64_t add32(struct sk_cms *c, uint64_t hash, uint64_t weight)
     return to;
 }
 
-static uint64_t add64(struct sk_cms *c, uint64_t hash, uint64_t weight)
+static uint64_t add64(struct sk_cms *c, const uint32_t *at, uint64_t weight)
 {
-    uint32_t at[SK_CMS_DEPTH_MAX];
     uint64_t least = UINT64_MAX;
     for (uint32_t row = 0; row < c->depth; row++) {
-        at[row] = cell_at(c, hash, row);
         uint64_t cell = c->cells[at[row]];
         least = cell < least ? cell : least;
     }
@@ -142,10 +149,17 @@ static uint64_t add64(struct sk_cms *c, uint64_t hash, uint64_t weight)
     return to;
 }
 
-uint64_t sk_cms_add(struct sk_cms *c, uint64_t hash, uint64_t weight)
+uint64_t cms_add_at(struct sk_cms *c, const struct cms_cells *cells, uint64_t weight)
 {
     add_total(c, weight);
-    return c->cell == SK_CMS_CELL_32 ? add32(c, hash, weight) : add64(c, hash, weight);
+    return c->cell == SK_CMS_CELL_32 ? add32(c, cells->at, weight) : add64(c, cells->at, weight);
+}
+
+uint64_t sk_cms_add(struct sk_cms *c, uint64_t hash, uint64_t weight)
+{
+    struct cms_cells cells;
+    cms_fetch(c, hash, &cells);
+    return cms_add_at(c, &cells, weight);
 }
 
 static uint64_t cell_get(const struct sk_cms *c, size_t at)

@@ -1,8 +1,8 @@
-/* Counts by key, never below the truth: Count-Min Sketch (Cormode, Muthukrishnan 2005) with conservative
- * update (Estan, Varghese 2002) and one independent mix per row.
+/* Counts by key, never below the truth: Count-Min Sketch (Cormode, Muthukrishnan 2005) with
+ * conservative update (Estan, Varghese 2002) and one independent mix per row.
  *
- * For error e and confidence 1-d: width = ceil(2.718.../e), depth = ceil(ln 1/d); the over-count of a key
- * is at most e * total with the confidence asked. Cells of 32 bits (hits) or 64 bits (bytes,
+ * For error e and confidence 1-d: width = ceil(2.718.../e), depth = ceil(ln 1/d); the over-count of
+ * a key is at most e * total with the confidence asked. Cells of 32 bits (hits) or 64 bits (bytes,
  * milliseconds) saturate and say so; the total has 64 bits and saturates at 2^63-1.
  * Memory: width * depth * cell, allocated in _new only. One thread per object. */
 #ifndef SKETCH_CMS_H
@@ -21,7 +21,8 @@ struct sk_cms; /* opaque */
 
 enum sk_cms_cell { SK_CMS_CELL_32, SK_CMS_CELL_64 };
 
-/* width and depth for error and confidence, both in (0,1). 0; -EINVAL; -EOVERFLOW: over the limits. */
+/* width and depth for error and confidence, both in (0,1). 0; -EINVAL; -EOVERFLOW: over the limits.
+ */
 int sk_cms_shape(double error, double confidence, uint32_t *ret_width, uint32_t *ret_depth);
 /* 0; -EINVAL; -EOVERFLOW; -ENOMEM */
 int sk_cms_new(struct sk_cms **ret, uint32_t width, uint32_t depth, enum sk_cms_cell cell);
@@ -38,7 +39,8 @@ uint32_t sk_cms_depth(const struct sk_cms *c);
 /* ceil(e/width * total): what a count may be over the truth, with the confidence of the shape. */
 uint64_t sk_cms_error_bound(const struct sk_cms *c);
 double sk_cms_confidence(const struct sk_cms *c); /* 1 - exp(-depth) */
-/* Adds the cells: same shape only. 0; -EINVAL, nothing changed. Estimates stay never below the truth. */
+/* Adds the cells: same shape only. 0; -EINVAL, nothing changed. Estimates stay never below the
+ * truth. */
 int sk_cms_merge(struct sk_cms *into, const struct sk_cms *from);
 size_t sk_cms_bytes(const struct sk_cms *c);
 

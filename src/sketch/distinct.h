@@ -2,13 +2,13 @@
  *
  * A register holds the HyperLogLog rank u and two history bits (were ranks u-1 and u-2 seen):
  * UltraLogLog, O. Ertl 2023, arXiv:2308.16862; dropping the two bits leaves a plain HyperLogLog
- * (Flajolet and others 2007). Unions are estimated by maximum likelihood; a set that was counted in one
- * piece by the martingale estimator (HIP: Ting 2014; Cohen 2015), whose state is kept in integers so
- * that saving and loading changes no bit.
+ * (Flajolet and others 2007). Unions are estimated by maximum likelihood; a set that was counted in
+ * one piece by the martingale estimator (HIP: Ting 2014; Cohen 2015), whose state is kept in
+ * integers so that saving and loading changes no bit.
  *
  * Memory: fixed at sk_distinct_new (16 KiB of registers for p = 14, and the exact set's table of 12
- * bytes an entry of exact_until, given back when the set becomes registers); adding never allocates.
- * One thread per object. Keys come as 64-bit hashes, all of one stamp.
+ * bytes an entry of exact_until, given back when the set becomes registers); adding never
+ * allocates. One thread per object. Keys come as 64-bit hashes, all of one stamp.
  *
  * Form, little-endian, in the frame of sketch.h (offsets from its start):
  *
@@ -42,7 +42,8 @@
 
 struct sk_distinct; /* opaque */
 
-/* 0; -EINVAL: precision or exact_until out of range; -ENOMEM. exact_until 0: registers from the start. */
+/* 0; -EINVAL: precision or exact_until out of range; -ENOMEM. exact_until 0: registers from the
+ * start. */
 int sk_distinct_new(struct sk_distinct **ret, unsigned precision, uint32_t exact_until);
 struct sk_distinct *sk_distinct_free(struct sk_distinct *d); /* NULL is fine; returns NULL */
 
@@ -50,10 +51,11 @@ struct sk_distinct *sk_distinct_free(struct sk_distinct *d); /* NULL is fine; re
 bool sk_distinct_add(struct sk_distinct *d, uint64_t hash);
 void sk_distinct_add_batch(struct sk_distinct *d, const uint64_t *hashes, size_t n);
 
-/* into := union of both. Exact, associative, commutative, idempotent; between exact and dense; between
- * precisions and exact_until (into folds to the smaller ones). Registers of a union are no longer
- * "counted in one piece" unless one side is empty, when the union is the other with its parameters and
- * into allocates as sk_distinct_copy does, or both are the same. 0; -ENOMEM: into is as before. */
+/* into := union of both. Exact, associative, commutative, idempotent; between exact and dense;
+ * between precisions and exact_until (into folds to the smaller ones). Registers of a union are no
+ * longer "counted in one piece" unless one side is empty, when the union is the other with its
+ * parameters and into allocates as sk_distinct_copy does, or both are the same. 0; -ENOMEM: into is
+ * as before. */
 int sk_distinct_merge(struct sk_distinct *into, const struct sk_distinct *from);
 /* A copy to merge into. 0 or -ENOMEM. */
 int sk_distinct_copy(struct sk_distinct **ret, const struct sk_distinct *d);

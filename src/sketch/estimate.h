@@ -8,7 +8,7 @@ enum sk_estimator { SK_EXACT, SK_MARTINGALE, SK_MAXIMUM_LIKELIHOOD };
 
 struct sk_estimate {
     double value;
-    double low, high; /* two-sided interval at 95 %; low = high = value when exact */
+    double low, high;               /* two-sided interval at 95 %; low = high = value when exact */
     double relative_standard_error; /* 0 when exact */
     enum sk_estimator estimator;
 };

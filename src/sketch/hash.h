@@ -1,7 +1,7 @@
-/* The hash contract (doc/hash.md): XXH3 128 bits over the key's bytes with a secret of 192 random bytes.
- * The high half feeds distinct counting, the low half Count-Min, top-K and filters.
- * XXH3's seed is no key (colliding pairs exist for whole classes of seeds); its secret is.
- * Pure, any thread. */
+/* The hash contract (doc/hash.md): XXH3 128 bits over the key's bytes with a secret of 192 random
+ * bytes. The high half feeds distinct counting, the low half Count-Min, top-K and filters. XXH3's
+ * seed is no key (colliding pairs exist for whole classes of seeds); its secret is. Pure, any
+ * thread. */
 #ifndef SKETCH_HASH_H
 #define SKETCH_HASH_H
 
@@ -28,7 +28,11 @@ struct sk_stamp {
 
 struct sk_hash sk_hash(const struct sk_secret *secret, const void *key, size_t n);
 
-/* The fingerprint is the hash of a fixed text under the secret: it names the key and reveals nothing. */
+/* 64 bits for tables in memory, at half the cost: never stored, no part of the contract. */
+uint64_t sk_hash_local(const struct sk_secret *secret, const void *key, size_t n);
+
+/* The fingerprint is the hash of a fixed text under the secret: it names the key and reveals
+ * nothing. */
 struct sk_stamp sk_stamp(const struct sk_secret *secret);
 
 /* A bijective mix of 64 bits (the finaliser of SplitMix64, Steele and others 2014): one independent

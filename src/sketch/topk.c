@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sketch/cms_int.h"
 #include "sketch/form_int.h"
 
 #define CUT_BYTES 2000 /* of a key that is too long */
+#define AHEAD 8        /* keys whose cells are on their way */
 #define ELLIPSIS "\xe2\x80\xa6"
 #define SHORT_BYTES 256 /* keys up to this lie close together */
 
@@ -200,20 +202,44 @@ static __attribute__((noinline)) void enter_cut(struct sk_topk *t, uint64_t hash
     enter(t, hash, count, cut, CUT_BYTES + (size_t) more);
 }
 
-void sk_topk_add(struct sk_topk *t, uint64_t hash, const void *key, size_t key_bytes,
-                 uint64_t weight)
+static void add_at(struct sk_topk *t, const struct cms_cells *cells,
+                   const struct sk_topk_item *item)
 {
-    if (weight == 0)
-        return;
-    uint64_t count = sk_cms_add(t->cms, hash, weight);
+    uint64_t count = cms_add_at(t->cms, cells, item->weight);
     /* Every entry's count is at most what the sketch says, so one with less than all is not among
      * them. */
     if (t->n == t->k && count < t->entries[t->heap[0]].count)
         return;
-    if (key_bytes > SK_TOPK_KEY_BYTES)
-        enter_cut(t, hash, count, key);
+    if (item->key_bytes > SK_TOPK_KEY_BYTES)
+        enter_cut(t, item->hash, count, item->key);
     else
-        enter(t, hash, count, key_bytes ? key : (const void *) "", key_bytes);
+        enter(t, item->hash, count, item->key_bytes ? item->key : (const void *) "",
+              item->key_bytes);
+}
+
+void sk_topk_add(struct sk_topk *t, uint64_t hash, const void *key, size_t key_bytes,
+                 uint64_t weight)
+{
+    struct cms_cells cells;
+    if (weight == 0)
+        return;
+    cms_fetch(t->cms, hash, &cells);
+    add_at(t, &cells, &(struct sk_topk_item){hash, weight, key, key_bytes});
+}
+
+/* Cells are asked for long before they are needed; what is added when is as without. */
+void sk_topk_add_batch(struct sk_topk *t, const struct sk_topk_item *items, size_t n)
+{
+    struct cms_cells cells[AHEAD];
+    size_t fetched = 0;
+    for (; fetched < n && fetched < AHEAD; fetched++)
+        cms_fetch(t->cms, items[fetched].hash, &cells[fetched]);
+    for (size_t i = 0; i < n; i++) {
+        if (items[i].weight > 0)
+            add_at(t, &cells[i % AHEAD], &items[i]);
+        if (fetched < n)
+            cms_fetch(t->cms, items[fetched++].hash, &cells[i % AHEAD]);
+    }
 }
 
 /* Takes the sketch over, also when it fails. */

@@ -1,11 +1,12 @@
-/* The k most frequent keys: a Count-Min Sketch, a min-heap of k candidates with their key bytes, and an
- * index by hash (full key compare). Counts are re-read from the sketch when listed; ties by key bytes.
+/* The k most frequent keys: a Count-Min Sketch, a min-heap of k candidates with their key bytes,
+ * and an index by hash (full key compare). Counts are re-read from the sketch when listed; ties by
+ * key bytes.
  *
- * Key bytes over SK_TOPK_KEY_BYTES are kept as their first 2,000 bytes, the three bytes of "…" and 16 hex
- * digits of the hash. Adding never allocates: k key slots of SK_TOPK_KEY_BYTES are one mapping made in
- * _new, whose pages are touched only where keys are long (over 256 bytes; shorter ones lie together).
- * One thread per object. Which entry leaves for a better one is a function of counts and keys alone, and
- * a loaded object goes on as the saved one would have.
+ * Key bytes over SK_TOPK_KEY_BYTES are kept as their first 2,000 bytes, the three bytes of "…" and
+ * 16 hex digits of the hash. Adding never allocates: k key slots of SK_TOPK_KEY_BYTES are one
+ * mapping made in _new, whose pages are touched only where keys are long (over 256 bytes; shorter
+ * ones lie together). One thread per object. Which entry leaves for a better one is a function of
+ * counts and keys alone, and a loaded object goes on as the saved one would have.
  *
  * Form, little-endian, in the frame of sketch.h (offsets from its start):
  *
@@ -51,6 +52,14 @@ struct sk_topk *sk_topk_free(struct sk_topk *t);
 /* The key's bytes are copied if it enters the heap. A weight of 0 adds nothing. */
 void sk_topk_add(struct sk_topk *t, uint64_t hash, const void *key, size_t key_bytes,
                  uint64_t weight);
+
+/* The same for many, in their order, at less cost each. */
+struct sk_topk_item {
+    uint64_t hash, weight;
+    const void *key;
+    size_t key_bytes;
+};
+void sk_topk_add_batch(struct sk_topk *t, const struct sk_topk_item *items, size_t n);
 
 /* Estimate of any key, in the heap or not. */
 uint64_t sk_topk_count(const struct sk_topk *t, uint64_t hash);

@@ -231,7 +231,7 @@ cJSON *answer_status(const struct traffic *t)
 {
     cJSON *json = cJSON_CreateObject();
     for (int i = 0; json && i < STATUS_SLOTS; i++) {
-        char name[8];
+        char name[12];
         if (t->status[i] == 0)
             continue;
         snprintf(name, sizeof(name), "%03d", i);

@@ -1,5 +1,5 @@
-/* The JSON of ESTIMATE, ROW, books and days, written once for http and cli. cJSON objects that the caller
- * owns; NULL: out of memory. Integers are written as digits (exact to 2^63-1). */
+/* The JSON of ESTIMATE, ROW, books and days, written once for http and cli. cJSON objects that the
+ * caller owns; NULL: out of memory. Integers are written as digits (exact to 2^63-1). */
 #ifndef STORE_ANSWER_H
 #define STORE_ANSWER_H
 

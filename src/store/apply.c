@@ -5,7 +5,7 @@
  * A batch of more than STORE_DAYS_OPEN days is applied in rounds of as many days each, because days
  * are opened between them. A day's lines stay in their order, and filters meet all lines in the
  * first round, so nothing depends on rounds. No commit runs until the last round has brought
- * positions and books. */
+ * positions and books, nor while a delta said that more of it follows. */
 #include "store/store.h"
 
 #include <errno.h>
@@ -202,34 +202,35 @@ static uint64_t topk_weight(const struct batch_line *line, enum topk_by by)
     return 0;
 }
 
+#define TOPK_ITEMS 64
+
 /* The sketch gets a key of one field without its length, so that ties go by its text and a long one
  * is cut where its text has 2,000 bytes; query_topk.c puts the length back. */
-static void add_key(struct sk_topk *t, const struct batch_key *key, uint32_t line, bool single,
-                    uint64_t weight)
-{
-    uint32_t head = single ? STORE_KEY_HEAD_BYTES : 0;
-    if (key->encoded_bytes[line] >= head)
-        sk_topk_add(t, key->hash[line].lo, key->encoded[line] + head,
-                    key->encoded_bytes[line] - head, weight);
-}
-
 static void apply_topk(struct store *s, const struct batch *b, unsigned column)
 {
     unsigned metric = s->columns.list[column].metric;
     const struct metric *m = &s->columns.metrics->list[metric];
     const struct batch_series *series = &b->series[metric];
     const struct batch_key *key = &b->keys[series->key];
-    uint8_t touched = SLOT_NONE;
-    for (uint32_t i = 0; i < series->n; i++) {
-        uint32_t line = series->line[i];
-        uint8_t slot = s->scratch.slot_of[line];
-        uint64_t weight = topk_weight(&b->lines[line], m->by);
-        if (slot == SLOT_NONE || weight == 0 || !key->encoded[line])
+    uint32_t head = m->key.n == 1 ? STORE_KEY_HEAD_BYTES : 0;
+    struct sk_topk_item items[TOPK_ITEMS];
+    for (uint32_t i = 0; i < series->n;) {
+        uint8_t slot = s->scratch.slot_of[series->line[i]];
+        unsigned n = 0;
+        for (; i < series->n && n < TOPK_ITEMS; i++) {
+            uint32_t line = series->line[i];
+            uint64_t weight = topk_weight(&b->lines[line], m->by);
+            if (s->scratch.slot_of[line] != slot)
+                break;
+            if (weight > 0 && key->encoded[line] && key->encoded_bytes[line] >= head)
+                items[n++] =
+                    (struct sk_topk_item){key->hash[line].lo, weight, key->encoded[line] + head,
+                                          key->encoded_bytes[line] - head};
+        }
+        if (slot == SLOT_NONE || n == 0)
             continue;
-        add_key(s->open[slot]->cells[column].sketch, key, line, m->key.n == 1, weight);
-        if (slot != touched)
-            touch(s, slot, column);
-        touched = slot;
+        sk_topk_add_batch(s->open[slot]->cells[column].sketch, items, n);
+        touch(s, slot, column);
     }
 }
 
@@ -416,6 +417,7 @@ static int apply_last_round(struct store *s, const struct store_delta *d, struct
         apply_columns(s, b);
     apply_rest(s, d, blobs);
     a->active = a->stuck = false;
+    a->held = d->more && s->has_committer;
     memset(s->scratch.starts, 0, s->n_filters * sizeof(*s->scratch.starts));
     pthread_cond_signal(&s->wake);
     store_unlock(s);
@@ -446,7 +448,7 @@ static bool has_begun(const struct store *s)
 static bool spill_is_full(struct store *s)
 {
     store_lock(s);
-    bool full = s->spill_bytes > STORE_SPILL_MOST;
+    bool full = s->spill_bytes > STORE_SPILL_MOST && !s->applying.held;
     if (full && s->commit_result == 0 && s->commit_wanted == s->commit_served) {
         s->commit_wanted++;
         pthread_cond_signal(&s->wake);
@@ -479,7 +481,7 @@ static int begin_delta(struct store *s, const struct store_delta *d)
 static int failed(struct store *s, int r)
 {
     store_lock(s);
-    s->applying.stuck = s->applying.active;
+    s->applying.stuck = s->applying.active || s->applying.held;
     if (r != -ENOMEM && s->has_committer) {
         s->state.last_error = r;
         r = -EAGAIN;
@@ -493,10 +495,11 @@ int store_apply(struct store *s, const struct store_delta *delta)
 {
     struct blob **blobs;
     int r = begin_delta(s, delta);
-    if (r == 0)
-        r = position_copy(delta, &blobs);
     if (r < 0)
         return r;
+    r = position_copy(delta, &blobs);
+    if (r < 0)
+        return failed(s, r);
     r = apply_delta(s, delta, blobs);
     position_free(blobs, delta->n_positions);
     return r < 0 ? failed(s, r) : 0;

@@ -1,5 +1,6 @@
-/* Questions to the store. A struct query is one thread's (the HTTP thread, the report): it holds the cache
- * of closed days (query_cache) and scratch for unions. Answers are plain structs; answer.h makes JSON. */
+/* Questions to the store. A struct query is one thread's (the HTTP thread, the report): it holds
+ * the cache of closed days (query_cache) and scratch for unions. Answers are plain structs;
+ * answer.h makes JSON. */
 #ifndef STORE_QUERY_H
 #define STORE_QUERY_H
 
@@ -18,12 +19,13 @@ struct query *query_free(struct query *q);
 
 const struct metrics *query_metrics(const struct query *q);
 
-/* Days that hold records of a series (index as in metrics; QUERY_TRAFFIC: any line), ascending, within
- * [from, to]; at most room; returns how many there are in all, or -errno. */
+/* Days that hold records of a series (index as in metrics; QUERY_TRAFFIC: any line), ascending,
+ * within [from, to]; at most room; returns how many there are in all, or -errno. */
 #define QUERY_TRAFFIC (-1)
-int query_days(struct query *q, int series, int32_t from, int32_t to, int32_t *ret_days, unsigned room);
+int query_days(struct query *q, int series, int32_t from, int32_t to, int32_t *ret_days,
+               unsigned room);
 int32_t query_oldest_kept(const struct query *q); /* by retention, from the store's today */
-int32_t query_first_day(struct query *q);         /* the first stored day; STORE_DAY_NONE: nothing stored */
+int32_t query_first_day(struct query *q); /* the first stored day; STORE_DAY_NONE: nothing stored */
 
 /* Exact totals of a day. */
 #define STATUS_SLOTS 1001 /* 0..999, then "-" */
@@ -66,7 +68,8 @@ struct topk_answer {
     double confidence;
     bool saturated;
 };
-/* Sum of per-day estimates over the union of the days' candidates. 0 or -errno; topk_answer_done after. */
+/* Sum of per-day estimates over the union of the days' candidates. 0 or -errno; topk_answer_done
+ * after. */
 int query_topk(struct query *q, unsigned series, int32_t from, int32_t to, uint32_t n,
                struct topk_answer *ret);
 void topk_answer_done(struct topk_answer *a);
@@ -94,11 +97,13 @@ int query_filter(struct query *q, unsigned series, struct filter_state *ret);
 
 /* Inputs: name, books and published status; files through rows. */
 const char *query_input_name(const struct query *q, unsigned input); /* NULL behind the last */
-int query_input(struct query *q, unsigned input, struct books *ret_books, struct input_status *ret_status,
-                int64_t *ret_last_line_s);
+int query_input(struct query *q, unsigned input, struct books *ret_books,
+                struct input_status *ret_status, int64_t *ret_last_line_s);
 /* A copy of the file rows, freed by the caller. 0 or -ENOMEM. */
-int query_input_files(struct query *q, unsigned input, struct input_file_status **ret, unsigned *ret_n);
-/* Series whose definition has changed: warnings for /uniques and friends; the first day of the series. */
+int query_input_files(struct query *q, unsigned input, struct input_file_status **ret,
+                      unsigned *ret_n);
+/* Series whose definition has changed: warnings for /uniques and friends; the first day of the
+ * series. */
 int32_t query_series_since(struct query *q, unsigned series); /* STORE_DAY_NONE: no record yet */
 
 void query_state(struct query *q, struct store_state *ret);

@@ -75,9 +75,14 @@ uint32_t filter_ring_room(const struct filter *f)
     return FILTER_RING - (uint32_t) (f->tail - f->head);
 }
 
+static struct filter_recent *recent_of(const struct filter *f, uint64_t hash)
+{
+    return &f->recent[sk_mix(hash) % FILTER_RECENT];
+}
+
 static void journal(struct filter *f, uint64_t hash, int32_t day)
 {
-    struct filter_recent *recent = &f->recent[sk_mix(hash) % FILTER_RECENT];
+    struct filter_recent *recent = recent_of(f, hash);
     if (recent->used && recent->hash == hash && recent->day == day)
         return;
     if (f->row.saturated)
@@ -114,8 +119,10 @@ static uint32_t add_chunk(struct filter *f, const struct batch *batch, uint32_t 
     }
     if (n > FILTER_CHUNK - f->adds % FILTER_CHUNK)
         n = FILTER_CHUNK - (uint32_t) (f->adds % FILTER_CHUNK);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         hashes[i] = key->hash[series->line[from + i]].lo;
+        __builtin_prefetch(recent_of(f, hashes[i]), 1);
+    }
     sk_bloom_add_batch(f->bloom, hashes, n, is_new);
     if (f->next)
         sk_bloom_add_batch(f->next, hashes, n, NULL);

@@ -10,6 +10,7 @@
 #include "store/store_int.h"
 
 #define RETRY_NS NS_PER_S
+#define REST_WAIT_NS NS_PER_S
 
 /* ---- the lock ---- */
 
@@ -109,7 +110,7 @@ static void serve_call(struct store *s)
 
 static bool commit_due(const struct store *s)
 {
-    if (s->applying.active)
+    if (s->applying.active || s->applying.held)
         return false;
     return s->commit_wanted > s->commit_served ||
            (s->dirty_since_ns && clock_monotonic_ns() >= s->commit_at_ns);
@@ -154,21 +155,26 @@ static void *commit_thread(void *arg)
         else if (s->ending)
             break;
         else
-            wait_on(s, &s->wake, s->dirty_since_ns && !s->applying.active ? s->commit_at_ns : 0);
+            wait_on(s, &s->wake,
+                    s->dirty_since_ns && !s->applying.active && !s->applying.held ? s->commit_at_ns
+                                                                                  : 0);
     }
     store_unlock(s);
     return NULL;
 }
 
+/* The rest of a delta is waited for, but not for ever: its thread may have ended. */
 int store_commit(struct store *s)
 {
     int r = 0;
     store_lock(s);
     if (s->has_committer) {
         uint64_t wanted = ++s->commit_wanted;
+        int64_t until = clock_monotonic_ns() + REST_WAIT_NS;
         pthread_cond_signal(&s->wake);
-        while (s->commit_served < wanted && !s->applying.stuck)
-            wait_on(s, &s->done, 0);
+        while (s->commit_served < wanted && !s->applying.stuck &&
+               !(s->applying.held && clock_monotonic_ns() >= until))
+            wait_on(s, &s->done, s->applying.held ? until : 0);
         r = s->commit_served < wanted ? -EAGAIN : s->commit_result;
     }
     store_unlock(s);
@@ -467,6 +473,9 @@ int store_close(struct store *s)
     if (!s)
         return 0;
     /* a half-applied delta is never committed: the disk stays at the position before it */
+    store_lock(s);
+    s->applying.stuck = s->applying.active || s->applying.held;
+    store_unlock(s);
     int r = store_commit(s);
     end_threads(s);
     free_store(s);

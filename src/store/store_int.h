@@ -60,10 +60,11 @@ struct store_call {
     struct store_call *next;
 };
 
-/* What is done of the delta that is being applied: the ingest loop's, but for two marks. */
+/* What is done of the delta that is being applied: the ingest loop's, but for three marks. */
 struct applying {
     bool active;    /* under the lock: a part is in memory, no commit until the rest is */
-    bool stuck;     /* under the lock: that is so, and the last try of the rest failed */
+    bool held;      /* under the lock: whole batches are in memory whose positions come later */
+    bool stuck;     /* under the lock: one of both, and the last try of the rest failed */
     unsigned round; /* the next one */
     const struct batch *batch;
     uint32_t n_lines;

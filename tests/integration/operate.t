@@ -16,7 +16,7 @@ fails() { # fails CODE ARGS...: sets output
     wanted=$1
     shift
     code=0
-    said=$("$RECKOND" "$@" 2>&1 >/dev/null) || code=$?
+    said=$(timeout 30 "$RECKOND" "$@" 2>&1 >/dev/null) || code=$?
     equal "$code" "$wanted" && printf '%s\n' "$said"
 }
 clock="--clock 2026-11-24T12:00:00Z"

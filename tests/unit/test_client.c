@@ -33,6 +33,22 @@ static void check_addresses(const struct pair *list)
     }
 }
 
+static void a_bare_quad_is_the_address_that_it_is(void)
+{
+    static const char *const quads[] = {"0.0.0.0", "1.2.3.4", "203.0.113.7", "255.255.255.255"};
+    static const char *const others[] = {"",         "1.2.3",      "1.2.3.",    "1.2.3.4.",
+                                         "1.2.3.4 ", "1.2.3.256",  "1.2.03.4",  "1.2.3.4:80",
+                                         "1.2.3.4%", "1.2.3.1234", "::1.2.3.4", "1..3.4"};
+    uint8_t got[16], expected[16];
+    for (size_t i = 0; i < sizeof(quads) / sizeof(*quads); i++) {
+        CU_ASSERT_TRUE(client_ipv4(slice_of(quads[i]), got));
+        CU_ASSERT_TRUE(client_address(slice_of(quads[i]), expected));
+        CU_ASSERT_EQUAL(memcmp(got, expected, sizeof(got)), 0);
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        CU_ASSERT_FALSE(client_ipv4(slice_of(others[i]), got));
+}
+
 static void ipv4_is_kept_mapped(void)
 {
     static const uint8_t expected[16] = {[10] = 0xff, [11] = 0xff, 203, 0, 113, 7};
@@ -233,7 +249,8 @@ static void nobody_is_believed_without_trusted_proxies(void)
                                                  {NULL, NULL, NULL}});
 }
 
-static const struct test tests[] = {TEST(ipv4_is_kept_mapped),
+static const struct test tests[] = {TEST(a_bare_quad_is_the_address_that_it_is),
+                                    TEST(ipv4_is_kept_mapped),
                                     TEST(ports_brackets_and_zones_are_dropped),
                                     TEST(ipv6_is_written_as_rfc_5952_says),
                                     TEST(names_and_slips_are_no_addresses),

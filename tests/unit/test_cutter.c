@@ -154,6 +154,18 @@ static void small_streams_are_cut_as_the_naive_model_does(void)
           6);
 }
 
+/* More than a byte can count to in each of its places. */
+static void lines_of_nothing_are_numbered_too(void)
+{
+    struct buf feeds;
+    buf_init(&feeds);
+    for (size_t i = 0; i < 3 * BLOCK_READ_BYTES; i++)
+        buf_byte(&feeds, i % 1000 == 999 ? 'x' : '\n');
+    CU_ASSERT_EQUAL_FATAL(buf_failed(&feeds), 0);
+    check("feeds", feeds.p, feeds.n);
+    buf_done(&feeds);
+}
+
 /* A stream of pieces that are each on one side of a limit. */
 static void add_piece(struct buf *to)
 {
@@ -291,6 +303,7 @@ static void cutting_afresh_from_consumed_gives_the_same_lines(void)
 
 static const struct test tests[] = {
     TEST(small_streams_are_cut_as_the_naive_model_does),
+    TEST(lines_of_nothing_are_numbered_too),
     TEST(random_streams_give_the_same_lines_whatever_the_read_sizes),
     TEST(a_line_of_256_KiB_counts_and_one_byte_more_is_too_long),
     TEST(a_carriage_return_counts_for_the_length),

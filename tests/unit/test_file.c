@@ -88,7 +88,7 @@ static void a_failed_creation_leaves_nothing(void)
     setrlimit(RLIMIT_FSIZE, &old);
     signal(SIGXFSZ, SIG_DFL);
     CU_ASSERT_EQUAL(r, -EFBIG);
-    CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "a: cannot be written"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "a: cannot be created"));
     CU_ASSERT_EQUAL(access("a", F_OK), -1);
     CU_ASSERT_EQUAL(file_create("missing/a", "x", 1, 0600, &e), -ENOENT);
     leave();

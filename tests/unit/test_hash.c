@@ -14,6 +14,22 @@ static struct sk_secret secret_of(uint64_t seed)
     return s;
 }
 
+static void local_hashes_depend_on_key_and_secret(void)
+{
+    struct sk_secret a = secret_of(1), b = secret_of(2);
+    char key[300];
+    memset(key, 'x', sizeof key);
+    for (size_t n = 1; n < sizeof key; n++) {
+        uint64_t hash = sk_hash_local(&a, key, n);
+        CU_ASSERT_EQUAL(hash, sk_hash_local(&a, key, n));
+        CU_ASSERT_NOT_EQUAL(hash, sk_hash_local(&b, key, n));
+        CU_ASSERT_NOT_EQUAL(hash, sk_hash_local(&a, key, n - 1));
+        key[n - 1] = 'y';
+        CU_ASSERT_NOT_EQUAL(hash, sk_hash_local(&a, key, n));
+        key[n - 1] = 'x';
+    }
+}
+
 /* Made with xxhash 0.8.1, secret byte i = (7 i + 1) mod 256: a changed hash makes every stored
  * sketch worthless, so it must not change unseen. */
 static void known_answers(void)
@@ -126,6 +142,7 @@ static void rows_collide_independently(void)
 }
 
 static const struct test tests[] = {
+    TEST(local_hashes_depend_on_key_and_secret),
     TEST(known_answers),
     TEST(each_byte_of_the_secret_names_another_key),
     TEST(halves_differ_and_follow_the_key),

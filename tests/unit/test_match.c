@@ -297,6 +297,74 @@ static void a_date_in_pieces_is_judged_as_a_whole(void)
 
 /* A value that could end at each of a quarter million places: the tries run out, the answer stays.
  */
+/* The same format without its short cuts. */
+static void forget_usual(struct format *f)
+{
+    for (unsigned i = 0; i < f->n_steps; i++)
+        f->steps[i].usual = USUAL_NONE;
+}
+
+static bool same_slice(struct slice a, struct slice b)
+{
+    return (a.p == NULL) == (b.p == NULL) && slice_equal(a, b);
+}
+
+static bool same_outcome(const struct trial *a, const struct trial *b)
+{
+    if (a->reject != b->reject)
+        return false;
+    if (a->reject != REJECT_NONE)
+        return a->at.column == b->at.column && strcmp(a->at.field, b->at.field) == 0;
+    for (unsigned i = 0; i < FIELD_COUNT; i++)
+        if (!same_slice(a->text[i], b->text[i]))
+            return false;
+    return same_slice(a->m->spare[0], b->m->spare[0]) && a->m->status == b->m->status &&
+           a->m->bytes == b->m->bytes && a->m->time.time_s == b->m->time.time_s &&
+           a->m->whole == b->m->whole && a->m->backslash == b->m->backslash;
+}
+
+static void usual_values_are_read_as_all_others_are(void)
+{
+    static const char *const formats[] = {
+        "combined", "vhost_common", "apache:%a %u %t \"%r\" %>s %b %D",
+        "nginx:$remote_addr, $time_local|$status|$body_bytes_sent|$http_user_agent"};
+    static const char *const lines[] = {
+        "203.0.113.9 - - " TAIL, "example.org:443 2001:db8::7 - ann " TAIL,
+        "203.0.113.9 ann [10/Oct/2023:13:55:36 +0000] \"GET / HTTP/1.1\" 200 612 15",
+        "203.0.113.9, 10/Oct/2023:13:55:36 +0000|200|1234567|curl/8.5.0"};
+    static const char bytes[] = " \"\\[]-,:/|019+\t\x80"
+                                "Z";
+    uint32_t draw = 1, accepted = 0, refused = 0;
+    for (unsigned k = 0; k < sizeof formats / sizeof *formats; k++) {
+        struct trial usual, other;
+        trial_init(&usual, formats[k]);
+        trial_init(&other, formats[k]);
+        forget_usual(other.f);
+        for (unsigned i = 0; i < 20000; i++) {
+            char line[160];
+            size_t n = strlen(lines[k]);
+            memcpy(line, lines[k], n);
+            for (unsigned j = 0; j < i % 4; j++) {
+                draw = draw * 1664525 + 1013904223;
+                line[(draw >> 8) % n] = bytes[(draw >> 20) % (sizeof bytes - 1)];
+            }
+            n -= i % 7 == 6 ? (draw >> 4) % n : 0;
+            trial_bytes(&usual, (struct slice){line, n});
+            trial_bytes(&other, (struct slice){line, n});
+            bool same = same_outcome(&usual, &other);
+            CU_ASSERT_TRUE(same);
+            if (!same)
+                printf("# %s: %.*s\n", formats[k], (int) n, line);
+            accepted += usual.reject == REJECT_NONE;
+            refused += usual.reject != REJECT_NONE;
+        }
+        trial_done(&usual);
+        trial_done(&other);
+    }
+    CU_ASSERT(accepted > 20000);
+    CU_ASSERT(refused > 5000);
+}
+
 static void hostile_lines_cost_bounded_tries(void)
 {
     struct trial t;
@@ -325,6 +393,7 @@ static const struct test tests[] = {
     TEST(values_without_quotes_end_where_the_rest_fits),
     TEST(the_last_value_ends_at_a_blank_if_it_holds_none),
     TEST(a_date_in_pieces_is_judged_as_a_whole),
+    TEST(usual_values_are_read_as_all_others_are),
     TEST(hostile_lines_cost_bounded_tries),
     TESTS_END,
 };

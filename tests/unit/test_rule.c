@@ -207,6 +207,52 @@ static void clients_are_addresses_networks_or_names(void)
     no(&s, "client=::/0");
 }
 
+static void one_number_is_a_range(void)
+{
+    static const struct {
+        const char *text;
+        enum field field;
+        int64_t least, most;
+    } rows[] = {
+        {"status=404", FIELD_STATUS, 404, 404},
+        {"status=5xx", FIELD_STATUS, 500, 599},
+        {"status=>=500", FIELD_STATUS, 500, INT64_MAX},
+        {"bytes=<1KiB", FIELD_BYTES, RULE_NUMBER_NONE + 1, 1023},
+        {"bytes=<=0", FIELD_BYTES, RULE_NUMBER_NONE + 1, 0},
+        {"duration=>1s", FIELD_DURATION, 1000001, INT64_MAX},
+        {"agent_class=bot", FIELD_AGENT_CLASS, AGENT_BOT, AGENT_BOT},
+    };
+    static const char *const others[] = {"status=404|500", "status=!404", "!status=404",
+                                         "status=-",       "path=/a",     "status=404&bytes=0"};
+    struct rule *r;
+    struct rule_range range;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        CU_ASSERT_EQUAL_FATAL(rule_parse(&r, slice_of(rows[i].text), NULL), 0);
+        CU_ASSERT_TRUE(rule_is_range(r, &range));
+        CU_ASSERT(range.field == rows[i].field && range.least == rows[i].least &&
+                  range.most == rows[i].most);
+        rule_free(r);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        CU_ASSERT_EQUAL_FATAL(rule_parse(&r, slice_of(others[i]), NULL), 0);
+        CU_ASSERT_FALSE(rule_is_range(r, &range));
+        rule_free(r);
+    }
+}
+
+static void nothing_is_over_the_greatest_number(void)
+{
+    struct sample s;
+    sample_init(&s);
+    s.record.bytes = INT64_MAX;
+    expect(&s, "bytes=>9223372036854775807", false);
+    expect(&s, "bytes=>=9223372036854775807", true);
+    expect(&s, "bytes=>9223372036854775806", true);
+    s.record.bytes = 0;
+    expect(&s, "bytes=>9223372036854775807", false);
+    expect(&s, "bytes=<0", false);
+}
+
 static void absent_fields_compare_as_a_dash(void)
 {
     struct sample s;
@@ -344,6 +390,8 @@ static const struct test tests[] = {TEST(texts_are_exact_or_globs),
                                     TEST(statuses_have_classes_and_order),
                                     TEST(sizes_and_durations_carry_units),
                                     TEST(clients_are_addresses_networks_or_names),
+                                    TEST(one_number_is_a_range),
+                                    TEST(nothing_is_over_the_greatest_number),
                                     TEST(absent_fields_compare_as_a_dash),
                                     TEST(the_text_is_canonical_and_reads_back),
                                     TEST(different_values_never_share_a_text),

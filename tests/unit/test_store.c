@@ -219,6 +219,9 @@ static void a_hundred_kills_lose_and_double_nothing(void)
         waitpid(child, &status, 0);
         CU_ASSERT(WIFSIGNALED(status));
         CU_ASSERT_EQUAL_FATAL(fixture_open(x), 0);
+        if (x->note.text[0])
+            printf("# life %u: %s\n", i, x->note.text);
+        CU_ASSERT_STRING_EQUAL(x->note.text, ""); /* nothing is damaged by a kill */
         uint64_t position = fixture_stored_position(x);
         CU_ASSERT(position >= truth->position);
         moved += position > truth->position;
@@ -445,6 +448,46 @@ static void without_any_room_the_reader_waits(void)
     CU_ASSERT_EQUAL(fixture_close(x), 0);
     CU_ASSERT_EQUAL_FATAL(fixture_open(x), 0);
     CU_ASSERT_EQUAL(fixture_stored_position(x), 4000);
+    CU_ASSERT(alike(x, truth));
+    fixture_free(x);
+    fixture_free(truth);
+}
+
+/* Whole batches whose positions come with a later delta. */
+static int feed_part(struct fixture *x, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++)
+        made_up_line(x, i);
+    struct store_delta d = {.batch = &x->batch, .more = true};
+    int r = store_apply(x->store, &d);
+    fixture_clear(x);
+    return r;
+}
+
+static void parts_are_committed_with_the_last_one(void)
+{
+    struct fixture *x = fixture_new(false), *truth = fixture_new(true);
+    x->options.commit_every_ns = 1;
+    CU_ASSERT_EQUAL_FATAL(fixture_open(x), 0);
+    CU_ASSERT_EQUAL_FATAL(fixture_open(truth), 0);
+    CU_ASSERT_EQUAL(feed(x, 1000, 300), 0);
+    CU_ASSERT_EQUAL(store_commit(x->store), 0);
+    CU_ASSERT_EQUAL(feed_part(x, 1000, 2000), 0);
+    CU_ASSERT_EQUAL(store_commit(x->store), -EAGAIN);
+    CU_ASSERT_EQUAL(feed_part(x, 2000, 3000), 0);
+    CU_ASSERT_EQUAL(all_hits(x), 3000); /* questions see them */
+    CU_ASSERT_EQUAL(fixture_close(x), -EAGAIN);
+    CU_ASSERT_EQUAL_FATAL(fixture_open(x), 0);
+    CU_ASSERT_EQUAL(fixture_stored_position(x), 1000);
+    CU_ASSERT_EQUAL(all_hits(x), 1000);
+    CU_ASSERT_EQUAL(feed_part(x, 1000, 2000), 0);
+    x->position = 2000;
+    CU_ASSERT_EQUAL(feed(x, 2500, 1000), 0);
+    CU_ASSERT_EQUAL(store_commit(x->store), 0);
+    CU_ASSERT_EQUAL(fixture_close(x), 0);
+    CU_ASSERT_EQUAL_FATAL(fixture_open(x), 0);
+    CU_ASSERT_EQUAL(fixture_stored_position(x), 2500);
+    CU_ASSERT_EQUAL(feed(truth, 2500, 1000), 0);
     CU_ASSERT(alike(x, truth));
     fixture_free(x);
     fixture_free(truth);
@@ -782,6 +825,7 @@ static const struct test tests[] = {
     TEST(a_full_disk_loses_and_doubles_nothing),
     TEST(closing_on_a_full_disk_keeps_the_last_commit),
     TEST(without_any_room_the_reader_waits),
+    TEST(parts_are_committed_with_the_last_one),
     TEST(a_large_spill_asks_for_a_commit_before_more_is_begun),
     TEST(a_half_applied_delta_is_not_committed_by_closing),
     TEST(a_full_file_system_is_survived),

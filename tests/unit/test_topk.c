@@ -348,6 +348,27 @@ static int load_changed(const struct form *f, size_t at, uint8_t byte)
 
 /* Right sum, wrong content. Entries begin at 32 + 20 + 4 * 50 * 2 = 452: hash 8, count 8, length 2.
  */
+static void a_batch_is_the_same_as_one_by_one(void)
+{
+    enum { N = 3000, KEY_ROOM = 24 };
+    static char keys[N][KEY_ROOM];
+    static struct sk_topk_item items[N];
+    struct sk_topk *alone = topk(10, 50, 4), *together = topk(10, 50, 4);
+    for (size_t i = 0; i < N; i++) {
+        uint64_t draw = word(i) >> 32, item = draw % (1 + draw % 97);
+        int n = snprintf(keys[i], KEY_ROOM, "/item/%llu", (unsigned long long) item);
+        items[i] = (struct sk_topk_item){word(item), draw % 4, keys[i], (size_t) n};
+        sk_topk_add(alone, items[i].hash, items[i].key, items[i].key_bytes, items[i].weight);
+    }
+    for (size_t at = 0, size = 1; at < N; at += size, size = 1 + word(at) % 40) {
+        size = size < N - at ? size : N - at;
+        sk_topk_add_batch(together, items + at, size);
+    }
+    CU_ASSERT_TRUE(same(alone, together));
+    sk_topk_free(alone);
+    sk_topk_free(together);
+}
+
 static void hostile_forms_are_refused(void)
 {
     enum { ENTRY = 452 };
@@ -414,6 +435,7 @@ static const struct test tests[] = {
     TEST(weight_of_nothing_enters_nothing),
     TEST(a_loaded_one_goes_on_as_if_never_saved),
     TEST(room_lasts_for_whatever_is_added_later),
+    TEST(a_batch_is_the_same_as_one_by_one),
     TEST(hostile_forms_are_refused),
     TEST(foreign_and_cut_forms_are_told_apart),
     TESTS_END,
