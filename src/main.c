@@ -51,8 +51,8 @@ int main(int argc, char **argv)
     const char *path = RK_SYSCONFDIR "/reckond/reckond.yaml";
     struct clock clock;
     clock_system(&clock);
-    for (int i = 1; i < argc; i++) {
-        const char *option = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+    for (int i = 1; i < argc;) {
+        const char *option = argv[i++], *value = i < argc ? argv[i++] : NULL;
         if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0)
             return cli_help();
         if (strcmp(option, "--version") == 0)
@@ -69,7 +69,6 @@ int main(int argc, char **argv)
             clock_from(&clock, start_ns);
         else
             return usage("--clock: not a time such as 2026-11-24T12:00:00Z:", value);
-        i++;
     }
     return run_daemon(path, &clock);
 }
