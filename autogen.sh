@@ -9,7 +9,8 @@ cd "$(dirname "$0")"
 
 build_packages="autoconf automake pkgconf gcc make libc6-dev libmicrohttpd-dev libcjson-dev
     libxxhash-dev libyaml-dev libsqlite3-dev zlib1g-dev libzstd-dev libcunit1-dev"
-test_packages="curl jq python3 nginx-light sqlite3 tzdata zstd gzip mawk procps"
+test_packages="curl jq python3 nginx-light sqlite3 tzdata zstd gzip mawk procps
+    redis-server redis-tools"
 
 installed() {
     dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q '^install ok installed$'

@@ -15,6 +15,7 @@
 #define EXPECTED_DAY                                                                               \
     "today, yesterday, mon..sun, -Nd, -Nw, YYYY-MM-DD, YYYY-MM, YYYY-Www, an RFC 3339 time, "      \
     "Unix seconds or milliseconds"
+#define EXPECTED_SPAN "a day or FROM..TO, such as mon, 2026-11, mon..wed"
 #define EXPECTED_RANGE "today, yesterday, 7d, 28d, 30d, 90d, week, month, year or all"
 
 /* ---- series ---- */
@@ -70,15 +71,20 @@ bool asked_series(const struct request *r, enum metric_kind kind, unsigned *ret)
 
 /* ---- days ---- */
 
-static bool read_days(const struct request *r, struct asked *a)
+static struct days_context days_context(const struct request *r)
 {
-    struct slice from = request_parameter(r, "from"), to = request_parameter(r, "to");
-    struct slice range = request_parameter(r, "range");
-    struct days_context context = {
+    return (struct days_context){
         .today = r->today,
         .oldest_kept = query_oldest_kept(r->query),
         .first_stored = query_first_day(r->query),
     };
+}
+
+static bool read_days(const struct request *r, struct asked *a)
+{
+    struct slice from = request_parameter(r, "from"), to = request_parameter(r, "to");
+    struct slice range = request_parameter(r, "range");
+    struct days_context context = days_context(r);
     const char *parameter = "from";
     struct err e = {""};
     int rc = days_parse(from, to, range, &context, &a->days, &parameter, &e);
@@ -102,12 +108,27 @@ static bool read_days(const struct request *r, struct asked *a)
     return true;
 }
 
+static bool read_span(const struct request *r, const char *parameter, struct days *ret)
+{
+    struct slice value = request_parameter(r, parameter);
+    struct days_context context = days_context(r);
+    struct err e = {""};
+    if (!value.p)
+        reply_bad(r->reply, parameter, value, EXPECTED_SPAN, "%s is missing", parameter);
+    else if (days_parse_span(value, &context, ret, &e) < 0)
+        reply_bad(r->reply, parameter, value, EXPECTED_SPAN, "%s: %s", parameter, e.text);
+    else
+        return true;
+    return false;
+}
+
 bool asked_warn(struct asked *a, const char *format, ...)
 {
     char text[ERR_TEXT_BYTES];
+    int n = a->about ? snprintf(text, sizeof(text), "%s: ", a->about) : 0;
     va_list more;
     va_start(more, format);
-    vsnprintf(text, sizeof(text), format, more);
+    vsnprintf(text + n, sizeof(text) - (size_t) n, format, more);
     va_end(more);
     cJSON *item = cJSON_CreateString(text);
     if (item && cJSON_AddItemToArray(a->warnings, item))
@@ -148,19 +169,62 @@ static bool warn_since(const struct request *r, struct asked *a)
                       a->metric->name, civil_text(first, a->since));
 }
 
+static void begin(const struct request *r, struct asked *a)
+{
+    a->metric = &query_metrics(r->query)->list[a->series];
+    a->since = query_series_since(r->query, a->series);
+    a->warnings = cJSON_CreateArray();
+}
+
 bool asked_read(const struct request *r, enum metric_kind kind, struct asked *ret)
 {
     struct asked a = {.warnings = NULL};
     if (!asked_series(r, kind, &a.series) || !read_days(r, &a))
         return false;
-    a.metric = &query_metrics(r->query)->list[a.series];
-    a.since = query_series_since(r->query, a.series);
-    a.warnings = cJSON_CreateArray();
+    begin(r, &a);
     if (!a.warnings || !warn_days(r, &a) || !warn_since(r, &a)) {
         asked_done(&a);
         reply_failed(r->reply, -ENOMEM);
         return false;
     }
+    *ret = a;
+    return true;
+}
+
+/* From the first day of either to the last. */
+static struct days cover(const struct days span[2])
+{
+    struct days all = span[0];
+    all.from = span[1].from < all.from ? span[1].from : all.from;
+    all.to = span[1].to > all.to ? span[1].to : all.to;
+    all.outside = all.outside && span[1].outside;
+    return all;
+}
+
+bool asked_spans(const struct request *r, enum metric_kind kind, const char *const parameter[2],
+                 struct days ret_span[2], struct asked *ret)
+{
+    struct asked a = {.warnings = NULL};
+    struct days span[2];
+    if (!asked_series(r, kind, &a.series) || !read_span(r, parameter[0], &span[0]) ||
+        !read_span(r, parameter[1], &span[1]))
+        return false;
+    begin(r, &a);
+    bool ok = a.warnings != NULL;
+    for (int i = 0; ok && i < 2; i++) {
+        a.days = span[i];
+        a.about = parameter[i];
+        ok = warn_days(r, &a);
+    }
+    a.about = NULL;
+    a.days = cover(span);
+    if (!ok || !warn_since(r, &a)) {
+        asked_done(&a);
+        reply_failed(r->reply, -ENOMEM);
+        return false;
+    }
+    ret_span[0] = span[0];
+    ret_span[1] = span[1];
     *ret = a;
     return true;
 }

@@ -47,11 +47,15 @@ struct asked {
     int32_t asked_from; /* before it was clipped to what is kept */
     int32_t since;      /* the series' first day; STORE_DAY_NONE */
     bool missing_cut;   /* days_missing is full */
+    const char *about;  /* the parameter that a warning is about; NULL: all of it */
     cJSON *warnings;    /* an array; moves into the envelope or is deleted by asked_done */
 };
 
 /* Series of a kind and days, with the warnings that both bring. asked_done after success. */
 bool asked_read(const struct request *r, enum metric_kind kind, struct asked *ret);
+/* The same for two parameters that each take a day or FROM..TO; ret->days is what they cover. */
+bool asked_spans(const struct request *r, enum metric_kind kind, const char *const parameter[2],
+                 struct days ret_span[2], struct asked *ret);
 void asked_done(struct asked *a);
 bool asked_warn(struct asked *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

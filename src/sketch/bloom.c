@@ -4,19 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sketch/hash.h"
+#include "sketch/bloom_int.h"
 
 #define LN2 0.69314718055994530942
-#define WORD_BITS 64
+#define WORD_BITS SK_BLOOM_WORD_BITS
 #define HASHES_MAX 64
 #define AHEAD 16         /* hashes whose words are on their way */
 #define AHEAD_PROBES 128 /* and their probes at most: two of HASHES_MAX */
-
-struct sk_bloom {
-    struct sk_bloom_shape shape;
-    uint64_t ones;
-    uint64_t words[];
-};
 
 int sk_bloom_shape(uint64_t capacity, double false_positive, struct sk_bloom_shape *ret)
 {
@@ -55,7 +49,7 @@ struct sk_bloom *sk_bloom_free(struct sk_bloom *b)
 
 static uint64_t position(const struct sk_bloom *b, uint64_t hash, uint32_t probe)
 {
-    return sk_range(sk_mix_row(hash, probe), b->shape.bits);
+    return sk_bloom_position(b, hash, probe);
 }
 
 /* Sets a bit; 1 if it was clear. */

@@ -32,6 +32,8 @@ bool sk_bloom_add(struct sk_bloom *b, uint64_t hash);
 /* The same for n hashes with prefetching; ret_new[i] (may be NULL) as by sk_bloom_add in that
  * order. */
 void sk_bloom_add_batch(struct sk_bloom *b, const uint64_t *hashes, size_t n, bool *ret_new);
+/* Asks for n at once, with prefetching: ret_has[i] as by sk_bloom_has. */
+void sk_bloom_has_batch(const struct sk_bloom *b, const uint64_t *hashes, size_t n, bool *ret_has);
 
 struct sk_bloom_shape sk_bloom_shape_of(const struct sk_bloom *b);
 uint64_t sk_bloom_ones(const struct sk_bloom *b); /* set bits */

@@ -113,7 +113,7 @@ static bool dense_add(struct sk_distinct *d, uint64_t hash)
     uint8_t *at = &d->registers[hash >> (64 - p)];
     unsigned rank = (unsigned) __builtin_clzll(hash << p | UINT64_C(1) << (p - 1)) + 1;
     uint8_t old = *at;
-    uint8_t new = state_merge(old, (uint8_t) (rank << 2));
+    uint8_t new = state_merge(old, (uint8_t) (rank << 2)) & d->state_mask;
     if (new == old)
         return false;
     *at = new;
@@ -198,6 +198,7 @@ int distinct_new(struct sk_distinct **ret, unsigned precision, uint32_t exact_un
     d->precision = precision;
     d->exact_until = exact_until;
     d->dense = dense;
+    d->state_mask = STATE_ALL;
     d->registers = calloc((size_t) 1 << precision, 1);
     if (!dense) {
         d->slots = (size_t) exact_until + exact_until / 2 + 2; /* at most two thirds full */
@@ -341,6 +342,14 @@ static void merge_registers(struct sk_distinct *into, const struct sk_distinct *
     }
 }
 
+/* Without history on one side the union has none. */
+static void merge_history(struct sk_distinct *into, const struct sk_distinct *from)
+{
+    into->state_mask &= from->state_mask;
+    for (size_t i = 0; into->state_mask != STATE_ALL && i < (size_t) 1 << into->precision; i++)
+        into->registers[i] &= into->state_mask;
+}
+
 int sk_distinct_merge(struct sk_distinct *into, const struct sk_distinct *from)
 {
     if (into == from || sk_distinct_empty(from) || same_state(into, from))
@@ -366,6 +375,8 @@ int sk_distinct_merge(struct sk_distinct *into, const struct sk_distinct *from)
         merge_registers(into, from);
     else
         add_all(into, from);
+    if (into->dense)
+        merge_history(into, from);
     return 0;
 }
 

@@ -4,7 +4,8 @@
  * UltraLogLog, O. Ertl 2023, arXiv:2308.16862; dropping the two bits leaves a plain HyperLogLog
  * (Flajolet and others 2007). Unions are estimated by maximum likelihood; a set that was counted in
  * one piece by the martingale estimator (HIP: Ting 2014; Cohen 2015), whose state is kept in
- * integers so that saving and loading changes no bit.
+ * integers so that saving and loading changes no bit. Registers that came from a plain HyperLogLog
+ * (redis.h) have no history, nor has any union with them: they say less, but nothing wrong.
  *
  * Memory: fixed at sk_distinct_new (16 KiB of registers for p = 14, and the exact set's table of 12
  * bytes an entry of exact_until, given back when the set becomes registers); adding never
@@ -15,7 +16,8 @@
  *    0  "RKUL", version 1, hash id, fingerprint
  *   24  +-----------+----------------------------------------------------+
  *       | precision | u8                                                 |
- *       | state     | u8: 0 exact, 1 registers of one piece, 2 of unions |
+ *       | state     | u8: 0 exact, 1 registers of one piece, 2 of unions,|
+ *       |           | 3 of unions that know ranks only                   |
  *       | 0         | u16                                                |
  *       | exact_until, count | u32 each; count 0 unless exact            |
  *       | martingale estimate | u64, in 2^-20; 0 unless of one piece     |

@@ -8,29 +8,23 @@
  * a Poisson process, a rank k of probability r(k) is known to be seen (1 - e^(-x r)) or known not
  * to be (e^(-x r)); the window tells it of the ranks u-2, u-1, u and all above: ln L(x) = -x unseen
  * + sum over k of seen[k] ln(1 - e^(-x r(k))) and the derivative sum seen[k] r(k) / expm1(x r(k)) -
- * unseen falls, convex, to its one root. */
+ * unseen falls, convex, to its one root. Without history (a plain HyperLogLog) only u and all above
+ * it are known. */
 struct likelihood {
-    unsigned precision, rank_max;
+    unsigned precision, rank_max, history;
     double unseen;
     uint32_t seen[64 + 1];
     uint32_t certain; /* all seen ranks: so many different keys at least */
 };
 
 #define ML_STEPS 64
-#define ML_BIAS 0.4815   /* first order bias of the estimate: 1 + 0.4815/m, ibid. */
+/* First order bias of the estimate: 1 + 0.4815/m (ibid.), and by the same expansion for ranks
+ * alone.
+ */
+#define ML_BIAS 0.4815
+#define ML_BIAS_PLAIN 1.0101
 #define EXPONENT_MAX 700 /* beyond, expm1 is near its end and the term is nothing */
 #define ESTIMATE_MAX 0x1p63
-
-static double rank_probability(unsigned rank, unsigned max)
-{
-    return ldexp(1, -(int) (rank < max ? rank : max - 1));
-}
-
-/* Probability of all ranks above this one. */
-static double rank_tail(unsigned rank, unsigned max)
-{
-    return rank < max ? ldexp(1, -(int) rank) : 0;
-}
 
 static void note(struct likelihood *l, unsigned rank, bool seen, uint32_t registers)
 {
@@ -44,7 +38,8 @@ static void note(struct likelihood *l, unsigned rank, bool seen, uint32_t regist
 
 static struct likelihood likelihood(const struct sk_distinct *d)
 {
-    struct likelihood l = {.precision = d->precision, .rank_max = rank_max(d->precision)};
+    struct likelihood l = {
+        .precision = d->precision, .rank_max = rank_max(d->precision), .history = history_ranks(d)};
     uint32_t histogram[2][256] = {{0}}; /* two, since equal neighbours wait for each other */
     for (size_t i = 0; i < (size_t) 1 << d->precision; i += 2) {
         histogram[0][d->registers[i]]++;
@@ -58,9 +53,9 @@ static struct likelihood likelihood(const struct sk_distinct *d)
         l.unseen += registers * rank_tail(u, l.rank_max);
         if (u >= 1)
             note(&l, u, true, registers);
-        if (u >= 2)
+        if (u >= 2 && l.history)
             note(&l, u - 1, state & 2, registers);
-        if (u >= 3)
+        if (u >= 3 && l.history)
             note(&l, u - 2, state & 1, registers);
     }
     return l;
@@ -102,16 +97,16 @@ static double likelihood_root(const struct likelihood *l)
 }
 
 /* Relative variance for n keys: that of the Poisson model by its Fisher information at x = n/m,
- *     m x^2 sum r(k)^2 e^(-x tail(k+2)) / expm1(x r(k)),
+ *     m x^2 sum r(k)^2 e^(-x tail(k+history)) / expm1(x r(k)),
  * less 1/n, since n itself is asked for and not the rate behind it. */
-static double likelihood_variance(double n, unsigned precision)
+static double likelihood_variance(double n, unsigned precision, unsigned history)
 {
     double m = ldexp(1, (int) precision), x = n / m, information = 0;
     unsigned max = rank_max(precision);
     for (unsigned k = 1; k <= max; k++) {
         double t = x * rank_probability(k, max);
         if (t < EXPONENT_MAX)
-            information += t * t * exp(-x * rank_tail(k + 2, max)) / expm1(t);
+            information += t * t * exp(-x * rank_tail(k + history, max)) / expm1(t);
     }
     double variance = 1 / (m * information) - 1 / n;
     return variance > 0 ? variance : 0;
@@ -145,11 +140,12 @@ static void estimate_martingale(const struct sk_distinct *d, double certain,
 static void estimate_likelihood(const struct likelihood *l, struct sk_estimate *ret)
 {
     double m = ldexp(1, (int) l->precision);
-    double n = l->unseen > 0 ? m * likelihood_root(l) / (1 + ML_BIAS / m) : ESTIMATE_MAX;
+    double bias = 1 + (l->history ? ML_BIAS : ML_BIAS_PLAIN) / m;
+    double n = l->unseen > 0 ? m * likelihood_root(l) / bias : ESTIMATE_MAX;
     n = fmin(fmax(n, l->certain), ESTIMATE_MAX);
     ret->estimator = SK_MAXIMUM_LIKELIHOOD;
     ret->value = n;
-    set_interval(ret, likelihood_variance(n, l->precision), l->certain);
+    set_interval(ret, likelihood_variance(n, l->precision, l->history), l->certain);
 }
 
 void sk_distinct_estimate(const struct sk_distinct *d, struct sk_estimate *ret)

@@ -13,7 +13,7 @@
 #define BODY_AT (SK_FORM_HEAD_BYTES + PARAMETER_BYTES)
 #define HASH_BYTES 8
 
-enum state { STATE_EXACT, STATE_ONE_PIECE, STATE_UNION };
+enum state { STATE_EXACT, STATE_ONE_PIECE, STATE_UNION, STATE_PLAIN_UNION };
 
 struct parameters {
     unsigned precision, state;
@@ -50,6 +50,15 @@ static size_t put_hashes(const struct sk_distinct *d, uint8_t *to)
     return n * HASH_BYTES;
 }
 
+static enum state state_of(const struct sk_distinct *d)
+{
+    if (!d->dense)
+        return STATE_EXACT;
+    if (d->one_piece)
+        return STATE_ONE_PIECE;
+    return d->state_mask == STATE_ALL ? STATE_UNION : STATE_PLAIN_UNION;
+}
+
 static size_t body_bytes(const struct sk_distinct *d)
 {
     return d->dense ? (size_t) 1 << d->precision : (size_t) d->count * HASH_BYTES;
@@ -69,9 +78,8 @@ static size_t save(const void *sketch, const struct sk_stamp *stamp, uint8_t *to
         return 0;
     sk_form_begin(to, FORM_MAGIC, FORM_VERSION, stamp);
     uint8_t *at = to + SK_FORM_HEAD_BYTES;
-    enum state state = !d->dense ? STATE_EXACT : d->one_piece ? STATE_ONE_PIECE : STATE_UNION;
     at[0] = (uint8_t) d->precision;
-    at[1] = (uint8_t) state;
+    at[1] = (uint8_t) state_of(d);
     sk_put16(at + 2, 0);
     sk_put32(at + 4, d->exact_until);
     sk_put32(at + 8, d->count);
@@ -123,7 +131,8 @@ static int get_registers(struct sk_distinct *d, const uint8_t *from)
     bool valid[256], any = false;
     size_t n = (size_t) 1 << d->precision;
     for (unsigned state = 0; state < 256; state++)
-        valid[state] = state_valid((uint8_t) state, d->precision);
+        valid[state] =
+            state_valid((uint8_t) state, d->precision) && !(state & ~(unsigned) d->state_mask);
     for (size_t i = 0; i < n; i++) {
         if (!valid[from[i]])
             return -EBADMSG;
@@ -152,7 +161,7 @@ static int get_parameters(struct parameters *ret, const uint8_t *at, size_t n)
                        .variance = {.lo = sk_get64(at + 20), .hi = sk_get64(at + 28)}}};
     bool dense = p.state != STATE_EXACT;
     if (p.precision < SK_DISTINCT_PRECISION_MIN || p.precision > SK_DISTINCT_PRECISION_MAX ||
-        p.state > STATE_UNION || sk_get16(at + 2) != 0)
+        p.state > STATE_PLAIN_UNION || sk_get16(at + 2) != 0)
         return -EBADMSG;
     if (p.exact_until > SK_DISTINCT_EXACT_MAX || p.count > p.exact_until ||
         (dense ? p.count != 0 : p.exact_until == 0))
@@ -178,6 +187,7 @@ static int load(void **ret, const uint8_t *from, size_t n, const struct sk_stamp
     if (r < 0)
         return r;
     d->one_piece = p.state == STATE_ONE_PIECE;
+    d->state_mask = p.state == STATE_PLAIN_UNION ? STATE_RANK : STATE_ALL;
     d->martingale = p.martingale;
     r = d->dense ? get_registers(d, at + PARAMETER_BYTES)
                  : get_hashes(d, at + PARAMETER_BYTES, p.count);

@@ -1,7 +1,9 @@
-/* Shared by distinct.c (state), distinct_estimate.c (numbers) and distinct_form.c (bytes). */
+/* Shared by distinct.c (state), distinct_estimate.c (numbers), distinct_form.c (bytes), overlap.c
+ * and redis.c. */
 #ifndef SKETCH_DISTINCT_INT_H
 #define SKETCH_DISTINCT_INT_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,12 +27,17 @@ struct martingale {
     uint64_t chance;
 };
 
+#define STATE_ALL 0xff
+#define STATE_RANK 0xfc /* ranks of a plain HyperLogLog: what was below them is not known */
+
 /* Either `table` or `registers` is in use, by `dense`. */
 struct sk_distinct {
     unsigned precision;
     uint32_t exact_until;
     bool dense;
     bool one_piece; /* dense only: counted key by key, so the martingale holds */
+    /* Dense only: the bits of a register that say something. */
+    uint8_t state_mask;
     bool zero;      /* exact only: the hash 0 is in the set, which the table cannot say */
     uint32_t count; /* exact only: hashes in the set */
     size_t slots;
@@ -45,9 +52,26 @@ static inline unsigned state_rank(uint8_t state)
     return state >> 2;
 }
 
+/* How many ranks below the highest a register knows of. */
+static inline unsigned history_ranks(const struct sk_distinct *d)
+{
+    return d->state_mask == STATE_ALL ? 2 : 0;
+}
+
 static inline unsigned rank_max(unsigned precision)
 {
     return 64 - precision + 1;
+}
+
+static inline double rank_probability(unsigned rank, unsigned max)
+{
+    return ldexp(1, -(int) (rank < max ? rank : max - 1));
+}
+
+/* Probability of all ranks above this one. */
+static inline double rank_tail(unsigned rank, unsigned max)
+{
+    return rank < max ? ldexp(1, -(int) rank) : 0;
 }
 
 /* Parameters are in range. Dense: registers without a key, of which the caller says what they are.

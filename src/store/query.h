@@ -55,6 +55,20 @@ struct distinct_answer {
 int query_distinct(struct query *q, unsigned series, int32_t from, int32_t to,
                    struct distinct_answer *ret);
 
+/* from > to: no day. */
+struct day_range {
+    int32_t from, to;
+};
+struct overlap_answer {
+    struct sk_estimate side[2]; /* as query_distinct has them */
+    struct sk_estimate all;  /* who came on either's days: as query_distinct, where they adjoin */
+    struct sk_estimate both; /* on a day of each; at most the smaller side */
+    bool reliable;           /* see sk_overlap */
+};
+/* Who came in both of two ranges of days, which may share days. 0 or -errno. */
+int query_overlap(struct query *q, unsigned series, const struct day_range range[2],
+                  struct overlap_answer *ret);
+
 struct topk_row {
     uint8_t *key; /* encoded as in plan.h; owned by the answer */
     uint32_t key_bytes;

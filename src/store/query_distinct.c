@@ -4,16 +4,8 @@
 #include <errno.h>
 #include <math.h>
 
-struct tally {
-    struct sk_distinct *all;   /* the union, once there are two days with something in them */
-    struct sk_estimate single; /* of the only one so far */
-    double sum, largest;       /* of the days' estimates */
-    double certain_least, certain_most; /* by the days that are exact; most: < 0 when one is not */
-    unsigned n_nonempty;
-};
-
-static int tally_day(struct query *q, unsigned column, int32_t day, const struct sk_distinct *d,
-                     struct tally *t)
+int query_unite(struct query *q, unsigned column, int32_t day, const struct sk_distinct *d,
+                struct united *t)
 {
     struct sk_estimate e;
     if (sk_distinct_empty(d))
@@ -34,7 +26,7 @@ static double within(double x, double least, double most)
     return x < least ? least : x > most ? most : x;
 }
 
-static void tally_estimate(const struct tally *t, struct sk_estimate *ret)
+void query_united_estimate(const struct united *t, struct sk_estimate *ret)
 {
     if (t->n_nonempty == 0) {
         *ret = (struct sk_estimate){.estimator = SK_EXACT};
@@ -112,7 +104,7 @@ int query_distinct(struct query *q, unsigned series, int32_t from, int32_t to,
     int column = query_column(q, (int) series);
     if (column < 0 || q->store->columns.list[column].role != COLUMN_UNIQUES)
         return -EINVAL;
-    struct tally t = {.n_nonempty = 0};
+    struct united t = {.n_nonempty = 0};
     struct distinct_answer answer = {.days_with_record = 0};
     int r = query_find_days(q, (unsigned) column, from, to);
     for (unsigned i = 0; r >= 0 && i < q->n_days; i++) {
@@ -121,10 +113,10 @@ int query_distinct(struct query *q, unsigned series, int32_t from, int32_t to,
         if (r <= 0)
             continue;
         answer.days_with_record++;
-        r = tally_day(q, (unsigned) column, q->days[i], sketch, &t);
+        r = query_unite(q, (unsigned) column, q->days[i], sketch, &t);
     }
     if (r >= 0) {
-        tally_estimate(&t, &answer.estimate);
+        query_united_estimate(&t, &answer.estimate);
         answer.sum_of_days = t.sum;
         r = sum_new(q, series, from, to, t.certain_most, &answer.new_keys);
     }

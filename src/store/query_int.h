@@ -1,4 +1,5 @@
-/* Shared by query.c (days, traffic, filters, state), query_distinct.c and query_topk.c. */
+/* Shared by query.c (days, traffic, filters, state), query_distinct.c, query_overlap.c and
+ * query_topk.c. */
 #ifndef STORE_QUERY_INT_H
 #define STORE_QUERY_INT_H
 
@@ -47,5 +48,19 @@ void query_freeze(struct query *q);
 void query_thaw(struct query *q);
 /* A day's sketch, borrowed until the next call. 1; 0: none; -errno */
 int query_sketch(struct query *q, unsigned column, int32_t day, const void **ret);
+
+/* Days of a uniques series, united one by one; begins as {.n_nonempty = 0}. */
+struct united {
+    struct sk_distinct *all;            /* the union; NULL: nothing so far; freed by the caller */
+    struct sk_estimate single;          /* of the only day with something in it so far */
+    double sum, largest;                /* of the days' estimates */
+    double certain_least, certain_most; /* by the days that are exact; most: < 0 when one is not */
+    unsigned n_nonempty;
+};
+/* 0 or -ENOMEM */
+int query_unite(struct query *q, unsigned column, int32_t day, const struct sk_distinct *d,
+                struct united *t);
+/* Within [the largest day, the sum of the days]; of one day, that day's. */
+void query_united_estimate(const struct united *t, struct sk_estimate *ret);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sketch/distinct.h"
+#include "sketch/overlap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -44,6 +45,19 @@ static void check_estimate(const struct sk_distinct *d)
     must(e.relative_standard_error >= 0 && e.relative_standard_error < 0x1p63);
 }
 
+static void check_overlap(const struct sk_distinct *a, const struct sk_distinct *b)
+{
+    struct sk_overlap o;
+    struct sk_estimate x, y;
+    must(sk_overlap(a, b, &o) == 0);
+    sk_distinct_estimate(a, &x);
+    sk_distinct_estimate(b, &y);
+    must(o.both.value >= 0 && o.both.value <= x.value && o.both.value <= y.value);
+    must(o.both.low >= 0 && o.both.low <= o.both.value && o.both.value <= o.both.high);
+    must(o.both.high <= 0x1p63 && o.both.relative_standard_error >= 0);
+    must(o.both.relative_standard_error <= 0x1p63);
+}
+
 static void use(struct sk_distinct *d)
 {
     struct sk_distinct *other = NULL, *copy = NULL;
@@ -54,6 +68,8 @@ static void use(struct sk_distinct *d)
         sk_distinct_add(other, sk_mix(i + 100));
     }
     check_estimate(d);
+    check_overlap(d, other);
+    check_overlap(copy, d);
     must(sk_distinct_merge(other, d) == 0);
     must(sk_distinct_merge(d, copy) == 0);
     check_estimate(d);

@@ -171,6 +171,89 @@ static void a_reversed_range_is_400(void)
     bench_done(b);
 }
 
+static const cJSON *part(const struct answer *a, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(a->json, name);
+}
+
+/* a, b and c came on Monday, b and d on Tuesday. */
+static void an_overlap_says_who_came_on_both_days(void)
+{
+    start();
+    struct answer a = get("/overlap?a=mon&b=tue");
+    CU_ASSERT_STRING_EQUAL(answer_text(&a, "name"), "visitors");
+    CU_ASSERT_STRING_EQUAL(answer_text(&a, "from"), "2026-11-23");
+    CU_ASSERT_STRING_EQUAL(answer_text(&a, "to"), "2026-11-24");
+    CU_ASSERT_STRING_EQUAL(answer_text(&a, "timezone"), "UTC");
+    CU_ASSERT_EQUAL(count(&a, "warnings"), 0);
+    CU_ASSERT(exactly(part(&a, "a"), 3));
+    CU_ASSERT_STRING_EQUAL(row_text(part(&a, "a"), "from"), "2026-11-23");
+    CU_ASSERT_STRING_EQUAL(row_text(part(&a, "a"), "to"), "2026-11-23");
+    CU_ASSERT(exactly(part(&a, "b"), 2));
+    CU_ASSERT_STRING_EQUAL(row_text(part(&a, "b"), "from"), "2026-11-24");
+    CU_ASSERT(exactly(part(&a, "union"), 4));
+    CU_ASSERT(exactly(a.json, 1));
+    CU_ASSERT(is_true(a.json, "reliable"));
+    answer_done(&a);
+    a = get("/overlap?a=mon..tue&b=MON&name=paths");
+    CU_ASSERT_STRING_EQUAL(answer_text(&a, "name"), "paths");
+    CU_ASSERT_STRING_EQUAL(row_text(part(&a, "a"), "to"), "2026-11-24");
+    CU_ASSERT(exactly(part(&a, "a"), 5));
+    CU_ASSERT(exactly(part(&a, "b"), 3));
+    CU_ASSERT(exactly(a.json, 3));
+    answer_done(&a);
+    bench_done(b);
+}
+
+static void an_overlap_warns_of_the_side_that_was_cut(void)
+{
+    start();
+    struct answer a = get("/overlap?a=2026-11&b=2026-12-24");
+    CU_ASSERT_STRING_EQUAL(row_text(part(&a, "a"), "from"), "2026-11-01");
+    CU_ASSERT_STRING_EQUAL(row_text(part(&a, "a"), "to"), "2026-11-24");
+    CU_ASSERT_STRING_EQUAL(row_text(part(&a, "b"), "from"), "2026-12-24");
+    CU_ASSERT_STRING_EQUAL(answer_text(&a, "from"), "2026-11-01");
+    CU_ASSERT_STRING_EQUAL(answer_text(&a, "to"), "2026-12-24");
+    CU_ASSERT(exactly(part(&a, "a"), 4));
+    CU_ASSERT(exactly(part(&a, "b"), 0));
+    CU_ASSERT(exactly(a.json, 0));
+    CU_ASSERT_EQUAL_FATAL(count(&a, "warnings"), 2);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(cJSON_GetStringValue(answer_row(&a, "warnings", 0)), "a: to is in the future"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(cJSON_GetStringValue(answer_row(&a, "warnings", 1)),
+                                  "b: from (2026-12-24) is after today"));
+    answer_done(&a);
+    bench_done(b);
+}
+
+static void a_bad_side_of_an_overlap_is_named(void)
+{
+    static const struct {
+        const char *target, *parameter, *detail;
+    } rows[] = {
+        {"/overlap?b=tue", "a", "a is missing"},
+        {"/overlap?a=mon", "b", "b is missing"},
+        {"/overlap?a=mno&b=tue", "a", "a: \"mno\" is not a day; did you mean \"mon\"?"},
+        {"/overlap?a=mon&b=2026-11-24..2026-11-23", "b", "is after"},
+        {"/overlap?a=mon..&b=tue", "a", "a day is empty"},
+        {"/overlap?a=mon&b=..tue", "b", "a day is empty"},
+        {"/overlap?a=mon&b=mon..tue..wed", "b", "is not a day"},
+        {"/overlap?a=mon&b=tue&from=mon", "from", ""},
+    };
+    start();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct answer a = bench_ask(b, "GET", rows[i].target);
+        CU_ASSERT_EQUAL(a.status, 400);
+        CU_ASSERT_STRING_EQUAL(row_text(answer_row(&a, "errors", 0), "parameter"),
+                               rows[i].parameter);
+        CU_ASSERT_PTR_NOT_NULL(strstr(answer_text(&a, "detail"), rows[i].detail));
+        answer_done(&a);
+    }
+    CU_ASSERT_EQUAL(status_of("/overlap?a=mon&b=tue&name=nobody"), 404);
+    CU_ASSERT_EQUAL(status_of("/overlap?a=mon&b="), 400);
+    bench_done(b);
+}
+
 static void an_offset_in_a_query_may_be_written_with_a_plus(void)
 {
     start();
@@ -560,6 +643,9 @@ static const struct test tests[] = {
     TEST(ranges_beyond_what_there_is_are_answered_with_a_warning),
     TEST(a_range_that_begins_before_retention_is_clipped_and_says_so),
     TEST(a_reversed_range_is_400),
+    TEST(an_overlap_says_who_came_on_both_days),
+    TEST(an_overlap_warns_of_the_side_that_was_cut),
+    TEST(a_bad_side_of_an_overlap_is_named),
     TEST(an_offset_in_a_query_may_be_written_with_a_plus),
     TEST(an_unknown_name_is_404_listing_the_names),
     TEST(topk_ranks_keys_with_bounds_and_shares),

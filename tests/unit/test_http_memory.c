@@ -34,6 +34,7 @@ static void lack_of_memory_is_a_problem_and_not_a_crash(void)
     static const char *const targets[] = {"/uniques?range=7d&by=day",
                                           "/topk?name=pairs",
                                           "/days",
+                                          "/overlap?a=mon&b=2026-12-01",
                                           "/seen?name=clients&key=x",
                                           "/filters",
                                           "/status",

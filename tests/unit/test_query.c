@@ -75,6 +75,90 @@ static void one_nonempty_day_answers_as_that_day(void)
     fixture_free(x);
 }
 
+static struct overlap_answer overlap(struct fixture *x, int32_t a, int32_t to_a, int32_t b,
+                                     int32_t to_b)
+{
+    struct overlap_answer o;
+    struct day_range range[2] = {{a, to_a}, {b, to_b}};
+    CU_ASSERT_EQUAL_FATAL(query_overlap(x->query, UNIQUES, range, &o), 0);
+    CU_ASSERT(o.both.low <= o.both.value && o.both.value <= o.both.high);
+    CU_ASSERT(o.both.value <= o.side[0].value && o.both.value <= o.side[1].value);
+    return o;
+}
+
+static bool same_estimate(const struct sk_estimate *a, const struct sk_estimate *b)
+{
+    return a->value == b->value && a->low == b->low && a->high == b->high &&
+           a->relative_standard_error == b->relative_standard_error && a->estimator == b->estimator;
+}
+
+static void few_visitors_of_both_days_are_counted_exactly(void)
+{
+    struct fixture *x = fixture_new(true);
+    CU_ASSERT_EQUAL_FATAL(fixture_open(x), 0);
+    CU_ASSERT_EQUAL(visit_all(x, x->today - 2, 0, 100), 0);
+    CU_ASSERT_EQUAL(visit_all(x, x->today - 1, 50, 120), 0);
+    CU_ASSERT_EQUAL(visit_all(x, x->today, 90, 400), 0);
+    struct overlap_answer o = overlap(x, x->today - 2, x->today - 1, x->today, x->today);
+    CU_ASSERT(o.side[0].value == 120 && o.side[1].value == 310 && o.all.value == 400);
+    CU_ASSERT(o.both.value == 30 && o.both.estimator == SK_EXACT && o.reliable);
+    o = overlap(x, x->today, x->today, x->today - 40, x->today - 30);
+    CU_ASSERT(o.side[1].value == 0 && o.both.value == 0 && o.both.high == 0 && o.reliable);
+    o = overlap(x, 0, -1, 0, -1); /* no day at all */
+    CU_ASSERT(o.side[0].value == 0 && o.both.value == 0 && o.all.value == 0 && o.reliable);
+    struct overlap_answer not_found;
+    struct day_range range[2] = {{x->today, x->today}, {x->today, x->today}};
+    CU_ASSERT_EQUAL(query_overlap(x->query, PATHS, range, &not_found), -EINVAL);
+    CU_ASSERT_EQUAL(query_overlap(x->query, 77, range, &not_found), -EINVAL);
+    fixture_free(x);
+}
+
+/* p = 12: about 1.9 % of 20,000, four of them. */
+static void many_visitors_of_both_ranges_are_estimated(void)
+{
+    struct fixture *x = fixture_new(true);
+    struct distinct_answer d;
+    CU_ASSERT_EQUAL_FATAL(fixture_open(x), 0);
+    CU_ASSERT_EQUAL(visit_all(x, x->today - 3, 0, 40000), 0);
+    CU_ASSERT_EQUAL(visit_all(x, x->today - 2, 20000, 50000), 0);
+    CU_ASSERT_EQUAL(visit_all(x, x->today, 30000, 80000), 0);
+    struct overlap_answer o = overlap(x, x->today - 3, x->today - 2, x->today, x->today);
+    CU_ASSERT_EQUAL(o.both.estimator, SK_MAXIMUM_LIKELIHOOD);
+    CU_ASSERT_DOUBLE_EQUAL(o.both.value, 20000, 4 * 0.019 * 20000);
+    CU_ASSERT(o.reliable && o.both.relative_standard_error < 0.03);
+    /* sides and union are what is answered for their days alone */
+    uniques(x, x->today - 3, x->today - 2, &d);
+    CU_ASSERT(same_estimate(&o.side[0], &d.estimate));
+    uniques(x, x->today, x->today, &d);
+    CU_ASSERT(same_estimate(&o.side[1], &d.estimate));
+    CU_ASSERT_EQUAL(d.estimate.estimator, SK_MARTINGALE);
+    uniques(x, x->today - 3, x->today, &d);
+    CU_ASSERT(same_estimate(&o.all, &d.estimate));
+    struct overlap_answer turned = overlap(x, x->today, x->today, x->today - 3, x->today - 2);
+    CU_ASSERT_DOUBLE_EQUAL(turned.both.value, o.both.value, 0.01);
+    fixture_free(x);
+}
+
+/* Who came on a day that lies in both ranges came in both. */
+static void shared_days_are_shared_as_a_whole(void)
+{
+    struct fixture *x = fixture_new(true);
+    struct distinct_answer d;
+    CU_ASSERT_EQUAL_FATAL(fixture_open(x), 0);
+    for (int i = 0; i < 3; i++)
+        CU_ASSERT_EQUAL(
+            visit_all(x, x->today - i, (uint64_t) i * 10000, (uint64_t) i * 10000 + 9000), 0);
+    struct overlap_answer o = overlap(x, x->today - 2, x->today, x->today - 1, x->today - 1);
+    uniques(x, x->today - 1, x->today - 1, &d);
+    CU_ASSERT(same_estimate(&o.both, &d.estimate) && o.reliable);
+    o = overlap(x, x->today - 1, x->today - 1, x->today - 9, x->today + 9);
+    CU_ASSERT(same_estimate(&o.both, &d.estimate) && o.reliable);
+    o = overlap(x, x->today - 2, x->today - 1, x->today - 1, x->today);
+    CU_ASSERT(o.both.value >= d.estimate.value);
+    CU_ASSERT_DOUBLE_EQUAL(o.both.value, 9000, 1500);
+    fixture_free(x);
+}
+
 static void days_are_listed_in_order_wherever_they_are(void)
 {
     struct fixture *x = fixture_new(false);
@@ -258,6 +342,9 @@ static const struct test tests[] = {
     TEST(a_union_is_no_sum),
     TEST(a_large_union_is_between_its_largest_day_and_the_sum),
     TEST(one_nonempty_day_answers_as_that_day),
+    TEST(few_visitors_of_both_days_are_counted_exactly),
+    TEST(many_visitors_of_both_ranges_are_estimated),
+    TEST(shared_days_are_shared_as_a_whole),
     TEST(days_are_listed_in_order_wherever_they_are),
     TEST(the_cache_never_answers_with_a_day_that_has_changed),
     TEST(a_cache_of_one_byte_answers_too),

@@ -145,9 +145,11 @@ static void asking_fails_at_each_allocation_and_answers_later(void)
     CU_ASSERT_EQUAL_FATAL(fixture_open(x), 0);
     make_lines(x);
     CU_ASSERT_EQUAL(fixture_apply(x), 0);
-    for (int question = 0; question < 3; question++) {
+    for (int question = 0; question < 4; question++) {
         struct distinct_answer d;
         struct topk_answer a;
+        struct overlap_answer o;
+        struct day_range sides[2] = {{x->today - 12, x->today - 6}, {x->today - 5, x->today}};
         int32_t days[16];
         int r = -ENOMEM;
         for (long n = 0; r < 0 && n < 1000; n++) {
@@ -158,6 +160,8 @@ static void asking_fails_at_each_allocation_and_answers_later(void)
                 r = query_distinct(q, UNIQUES, x->today - 12, x->today, &d);
             else if (r == 0 && question == 1)
                 r = query_topk(q, PATHS, x->today - 12, x->today, 10, &a);
+            else if (r == 0 && question == 2)
+                r = query_overlap(q, UNIQUES, sides, &o);
             else if (r == 0)
                 r = query_days(q, QUERY_TRAFFIC, x->today - 12, x->today, days, 16);
             limit(-1);
@@ -171,6 +175,9 @@ static void asking_fails_at_each_allocation_and_answers_later(void)
         } else if (question == 1) {
             CU_ASSERT_EQUAL(a.n_rows, 10);
             topk_answer_done(&a);
+        } else if (question == 2) {
+            CU_ASSERT(o.all.value == 111 && o.both.estimator == SK_EXACT);
+            CU_ASSERT_EQUAL(o.side[0].value + o.side[1].value - o.both.value, 111);
         } else {
             CU_ASSERT_EQUAL(r, 12);
         }
