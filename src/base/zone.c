@@ -109,6 +109,18 @@ static bool from_file(char ret[NAME_BYTES])
     return known;
 }
 
+/* A rule instead of a name, as libc takes it in TZ: "UTC0", "<+03>-3", "CET-1CEST,M3.5.0,M10.5.0/3" (POSIX
+ * 2008, 8.3). Only its beginning is looked at. */
+static bool is_rule(const char *tz)
+{
+    size_t letters = *tz == '<' ? strcspn(tz, ">") + (strchr(tz, '>') != NULL)
+                                : strspn(tz, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+    const char *offset = tz + letters;
+    offset += *offset == '+' || *offset == '-';
+    return letters >= 3 && *offset >= '0' && *offset <= '9' && strlen(tz) < NAME_BYTES &&
+           strpbrk(tz, " \t\n\r") == NULL;
+}
+
 /* As libc does: TZ, then /etc/localtime; the name in /etc/timezone counts where that is no link. */
 static int resolve_local(char ret[NAME_BYTES], struct err *e)
 {
@@ -124,6 +136,10 @@ static int resolve_local(char ret[NAME_BYTES], struct err *e)
         tz = "UTC";
     if (keep_known(name_in_path(tz), ret))
         return 0;
+    if (is_rule(tz)) {
+        memcpy(ret, tz, strlen(tz) + 1);
+        return 0;
+    }
     return err_set(e, -EINVAL,
                    "timezone local: TZ=%.100s names no zone of the tz database (%s); set TZ or "
                    "timezone to a name such as Europe/Berlin",

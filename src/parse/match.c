@@ -165,9 +165,12 @@ static bool bytes_read(const char **p, const char *end, uint64_t *ret)
         return true;
     }
     value = 0;
-    while (q < end && is_digit(*q) && q - *p < 20)
+    while (end - q > 1 && *q == '0' && is_digit(q[1]))
+        q++;
+    const char *first = q;
+    while (q < end && is_digit(*q) && q - first < 20)
         value = value * 10 + (uint64_t) (*q++ - '0');
-    size_t n = (size_t) (q - *p);
+    size_t n = (size_t) (q - first);
     if (n == 0 && q < end && *q == '-')
         q++;
     else if (n == 0 || n > 19 || value > INT64_MAX)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Replays the sample log of tests/data/demo through a real daemon on a free loopback port and shows each
 # question, its answer and the true count beside it. The clock stands at noon of the sample's last day.
-# KEEP=1: the daemon stays up until Enter or Ctrl-C. Needs RECKOND, TOP_SRCDIR; curl and jq.
+# KEEP=1: the daemon stays up until Ctrl-C. Needs RECKOND, TOP_SRCDIR; curl and jq.
 set -eu
 : "${RECKOND:?}" "${TOP_SRCDIR:?}"
 data=$TOP_SRCDIR/tests/data/demo
@@ -56,9 +56,9 @@ wait_until caught_up
 truth() {
     jq -r --arg range "$1" ".ranges[\$range].$2" "$data/truth.json"
 }
-# ask TARGET JQ NOTE: shows the command, the interesting part of the answer and the truth
+# ask TARGET JQ NOTE: shows the command, its answer and the truth
 ask() {
-    printf '$ curl %s\n' "'http://$address$1'"
+    printf "\$ curl 'http://%s%s' | jq -c '%s'\n" "$address" "$1" "$2"
     curl -s "http://$address$1" | jq -c "$2"
     [ -z "$3" ] || printf '    %s\n' "$3"
     echo
@@ -87,6 +87,9 @@ ask "/status" '{balanced, books: .inputs[0].books}' \
     "true: $(jq -c .books "$data/truth.json")"
 
 if [ -n "${KEEP-}" ]; then
-    echo "The daemon listens on http://$address/ until you press Enter."
-    read -r _ || true
+    echo "The daemon listens on http://$address/ until you press Ctrl-C."
+    wait "$pid" || true
+    pid=
+else
+    echo "With KEEP=1 it stays up to be asked: KEEP=1 ./autogen.sh demo"
 fi

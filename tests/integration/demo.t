@@ -9,7 +9,7 @@ truth=$data/demo/truth.json
 
 # answer N: the answer to the N-th question
 answer() {
-    awk -v n="$1" '/^\$ curl/ {i++; next} /^    |^$/ {next} i == n' "$dir/out"
+    awk -v n="$1" '/^\$ curl/ {i++; next} i == n && /^{/' "$dir/out"
 }
 # within ESTIMATE-JSON TRUE: the interval holds the truth (three standard errors where it does not)
 within() {

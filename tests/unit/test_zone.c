@@ -254,10 +254,31 @@ static void local_follows_the_environment(void)
         use("local");
         CU_ASSERT_STRING_EQUAL(zone_name(), rows[i].name);
     }
-    setenv("TZ", "Mars/Olympus", 1);
-    struct err e = {""};
-    CU_ASSERT_EQUAL(zone_set("local", &e), -EINVAL);
-    CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "Mars/Olympus"));
+    static const char *const wrong[] = {"Mars/Olympus", "UT0", "CET CEST", "CET-1 x"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        struct err e = {""};
+        setenv("TZ", wrong[i], 1);
+        CU_ASSERT_EQUAL(zone_set("local", &e), -EINVAL);
+        CU_ASSERT_PTR_NOT_NULL(strstr(e.text, wrong[i]));
+    }
+}
+
+/* What a container's environment often holds: a rule of POSIX and no name. */
+static void local_takes_a_rule_as_libc_does(void)
+{
+    static const struct {
+        const char *tz;
+        int32_t winter_s, summer_s;
+    } rows[] = {{"UTC0", 0, 0},
+                {"<+0330>-3:30", 12600, 12600},
+                {"CET-1CEST,M3.5.0,M10.5.0/3", 3600, 7200}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        setenv("TZ", rows[i].tz, 1);
+        use("local");
+        CU_ASSERT_STRING_EQUAL(zone_name(), rows[i].tz);
+        CU_ASSERT_EQUAL(zone_offset_s(at("2026-01-15T12:00:00Z")), rows[i].winter_s);
+        CU_ASSERT_EQUAL(zone_offset_s(at("2026-07-15T12:00:00Z")), rows[i].summer_s);
+    }
 }
 
 static void local_is_the_zone_of_the_machine(void)
@@ -295,6 +316,7 @@ static const struct test tests[] = {
     TEST(absurd_instants_do_no_harm),
     TEST(names_outside_the_database_are_refused),
     TEST(local_follows_the_environment),
+    TEST(local_takes_a_rule_as_libc_does),
     TEST(local_is_the_zone_of_the_machine),
     TESTS_END,
 };
