@@ -99,7 +99,7 @@ static double get_unions(const struct precision_point *p)
 
 static void legend(FILE *f, unsigned at, const char *colour, const char *dash, const char *what)
 {
-    double x = 400, y = TOP + 18 + 20.0 * at;
+    double x = 385, y = TOP + 18 + 20.0 * at;
     fprintf(f,
             "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" "
             "stroke-width=\"2\"%s/>\n",
