@@ -6,13 +6,16 @@
 #include <sysexits.h>
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "config.h"
 #include "keys/agent.h"
 #include "sketch/cms.h"
 #include "store/store.h"
 
+#define COMMAND "check-config"
 #define AGENTS_FILE_BYTES ((size_t) 1 << 20)
 #define MIB 1048576.0
 
@@ -70,7 +73,7 @@ static int check_agents(const struct config *c)
     if (r == 0)
         r = agent_list_new(&agents, text.n ? buf_cstr(&text) : "", &e);
     if (r < 0)
-        fprintf(stderr, "error: agents_file: %s\n", e.text);
+        output_say(COMMAND, "agents_file: %s", e.text);
     agent_list_free(agents);
     buf_done(&text);
     return r;
@@ -82,23 +85,26 @@ static int check(const char *path, bool is_verbose)
     struct buf text;
     buf_init(&text);
     int r = config_read(&c, path, &text);
-    if (text.n > 0)
-        fwrite(text.p, 1, text.n, stderr);
+    output_say_lines((struct slice){text.p, text.n});
     if (r == 0)
         r = check_agents(c);
     if (r == 0 && is_verbose) {
         buf_clear(&text);
         config_print(c, &text);
-        fwrite(text.p, 1, text.n, stdout);
+        output_write(text.p, text.n);
         print_cost(c);
     } else if (r == 0) {
-        printf("%s: valid\n", path);
+        struct buf shown;
+        buf_init(&shown);
+        utf8_escape(&shown, slice_of(path));
+        printf("%s: valid\n", shown.n ? buf_cstr(&shown) : "");
+        buf_done(&shown);
     }
     buf_done(&text);
     config_free(c);
     if (r < 0)
         return r == -ENOMEM ? EX_OSERR : EX_CONFIG;
-    return fflush(stdout) == 0 ? EX_OK : EX_IOERR;
+    return output_end(COMMAND);
 }
 
 int cli_check_config(int argc, char **argv)
@@ -108,6 +114,7 @@ int cli_check_config(int argc, char **argv)
     unsigned row;
     const char *value, *path = RK_SYSCONFDIR "/reckond/reckond.yaml";
     bool is_verbose = false;
+    output_begin();
     options_begin(&o, argc, argv, rows);
     for (;;)
         switch (options_next(&o, &row, &value, &e)) {
@@ -115,12 +122,12 @@ int cli_check_config(int argc, char **argv)
             return check(path, is_verbose);
         case OPTION_OPERAND:
             err_set(&e, 0, "'%.200s' is one argument too many; a file is named by -c FILE", value);
-            return options_refuse("check-config", &e);
+            return options_refuse(COMMAND, &e);
         case OPTION_WRONG:
-            return options_refuse("check-config", &e);
+            return options_refuse(COMMAND, &e);
         case OPTION_ROW:
             if (row == HELP)
-                return options_help("reckond check-config [-c FILE] [-v]\n", rows,
+                return options_help(COMMAND, "reckond check-config [-c FILE] [-v]\n", rows,
                                     "Exit code 0: valid; 78: errors, each with its place.\n");
             if (row == CONFIG)
                 path = value;

@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/lines.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "ingest.h"
 #include "input/reader.h"
 #include "parse/parser.h"
@@ -26,7 +27,7 @@
 enum { LINES = LINES_OPTIONS, JSON, HELP };
 static const struct option_row rows[] = {
     LINES_ROWS,
-    [LINES] = {"lines", 0, "N", "lines that are shown in detail (10)"},
+    [LINES] = {"lines", 0, "N", "so many that fit and that do not in detail (10)"},
     [JSON] = {"json", 0, NULL, "one object for every line read"},
     [HELP] = {"help", 'h', NULL, "this text"},
     {NULL, 0, NULL, NULL},
@@ -37,7 +38,8 @@ struct check {
     struct lines lines;
     struct parser *parser;
     const char *path;
-    unsigned long detail;
+    unsigned long detail; /* so many of the lines that fit, and so many of those that do not */
+    unsigned long shown, shown_failing;
     bool is_json;
     struct books books;
     struct buf out;
@@ -218,20 +220,26 @@ static void put_counts(struct check *k)
 
 /* ---- all lines ---- */
 
+static int refuse(int code, const char *text)
+{
+    return output_refuse(COMMAND, code, text);
+}
+
 static int flush(struct check *k)
 {
     if (buf_failed(&k->out) < 0)
-        return EX_OSERR;
-    bool written = k->out.n == 0 || fwrite(k->out.p, 1, k->out.n, stdout) == k->out.n;
+        return refuse(EX_OSERR, "out of memory");
+    output_write(k->out.p, k->out.n);
     buf_clear(&k->out);
-    return written && fflush(stdout) == 0 ? 0 : EX_IOERR;
+    return output_end(COMMAND);
 }
 
 static int show(struct check *k, const struct checked *c)
 {
+    unsigned long *shown = c->is_record || c->is_skipped ? &k->shown : &k->shown_failing;
     if (k->is_json)
         checked_json(c, &k->out);
-    else if (k->books.lines <= k->detail)
+    else if ((*shown)++ < k->detail)
         put_detail(k, c);
     return k->out.n > FLUSH_BYTES ? flush(k) : 0;
 }
@@ -253,12 +261,6 @@ static int check_block(struct check *k, const struct block *b)
         judge_too_long(k, &checked);
         code = show(k, &checked);
     }
-    return code;
-}
-
-static int refuse(int code, const char *text)
-{
-    fprintf(stderr, "reckond " COMMAND ": %s\n", text);
     return code;
 }
 
@@ -341,11 +343,12 @@ int cli_check_format(int argc, char **argv)
     const char *value;
     enum option option;
     int code = 0;
+    output_begin();
     options_begin(&o, argc, argv, rows);
     while ((option = options_next(&o, &row, &value, &e)) != OPTION_END) {
         if (option == OPTION_ROW && row == HELP) {
             lines_options_done(&k.options);
-            return options_help("reckond check-format [OPTIONS] [FILE|-]\n", rows,
+            return options_help(COMMAND, "reckond check-format [OPTIONS] [FILE|-]\n", rows,
                                 "Exit code 0: a line fits; 65: none; 66: FILE cannot be read.\n");
         }
         if (option == OPTION_OPERAND && k.path)

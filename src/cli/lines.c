@@ -8,11 +8,44 @@
 
 #include "base/file.h"
 #include "base/zone.h"
+#include "cli/output.h"
 #include "ingest.h"
 #include "parse/parser.h"
 
 #define AGENTS_FILE_BYTES ((size_t) 1 << 20)
 #define HEAD_BYTES ((size_t) 256 * 1024)
+
+/* The field of a condition and where its value begins; FIELD=VALUE up to the next '&' that has no
+ * backslash before it. */
+static bool cut_condition(struct slice *rest, struct slice *ret_field, struct slice *ret_value)
+{
+    size_t n = 0;
+    while (n < rest->n && rest->p[n] != '&')
+        n += rest->p[n] == '\\' && n + 1 < rest->n ? 2 : 1;
+    struct slice one = slice_sub(*rest, 0, n);
+    *rest = slice_sub(*rest, n < rest->n ? n + 1 : n, rest->n);
+    *ret_value = one;
+    return slice_cut(ret_value, '=', ret_field);
+}
+
+/* The values of one field are joined by '|'; "status=200&status=404" reads as if both had to hold,
+ * which no line does. */
+static int refuse_repeated(struct slice text, struct err *e)
+{
+    struct slice rest = text, field, value, other, more;
+    while (rest.n > 0) {
+        bool is_condition = cut_condition(&rest, &field, &value);
+        for (struct slice later = rest; is_condition && later.n > 0;)
+            if (cut_condition(&later, &other, &more) && slice_equal(other, field))
+                return err_set(e, -EINVAL,
+                               "%.*s stands twice in one rule; either value: %.*s=%.*s|%.*s",
+                               (int) (field.n < 60 ? field.n : 60), field.p,
+                               (int) (field.n < 60 ? field.n : 60), field.p,
+                               (int) (value.n < 200 ? value.n : 200), value.p,
+                               (int) (more.n < 200 ? more.n : 200), more.p);
+    }
+    return 0;
+}
 
 static int take_rule(struct lines_options *o, const char *value, bool negated, struct err *e)
 {
@@ -24,7 +57,9 @@ static int take_rule(struct lines_options *o, const char *value, bool negated, s
     bool has_mark = negated && value[0] == '!';
     if (asprintf(&text, "%s%s", negated && !has_mark ? "!" : "", value + has_mark) < 0)
         return err_set(e, -ENOMEM, "out of memory");
-    int r = rule_parse(&rule, slice_of(text), e);
+    int r = refuse_repeated(slice_of(text[0] == '!' ? text + 1 : text), e);
+    if (r == 0)
+        r = rule_parse(&rule, slice_of(text), e);
     if (r < 0) {
         free(text);
         return r;
@@ -86,8 +121,7 @@ static int open_config(struct lines *l, const struct lines_options *o)
         return config_defaults(&l->config) < 0 ? EX_OSERR : 0;
     buf_init(&text);
     int r = config_read(&l->config, o->config, &text);
-    if (text.n > 0)
-        fwrite(text.p, 1, text.n, stderr);
+    output_say_lines((struct slice){text.p, text.n});
     buf_done(&text);
     return r == 0 ? 0 : r == -ENOMEM ? EX_OSERR : EX_CONFIG;
 }
@@ -103,24 +137,41 @@ static int choose_input(struct lines *l, const char *name, const char *command)
         }
     if (!name)
         return 0;
-    fprintf(stderr, "reckond %s: no input is called '%.64s'; there are:", command, name);
+    struct buf names;
+    buf_init(&names);
     for (unsigned i = 0; i < c->n_inputs; i++)
-        fprintf(stderr, " %s", c->inputs[i].name);
-    fputc('\n', stderr);
+        buf_printf(&names, " %s", c->inputs[i].name);
+    output_say(command, "no input is called '%.64s'; there are:%s", name,
+               names.n ? buf_cstr(&names) : "");
+    buf_done(&names);
     return EX_USAGE;
+}
+
+static bool has_rule(const struct config *c, const struct rule *rule)
+{
+    for (unsigned i = 0; i < c->n_ignore; i++)
+        if (strcmp(rule_text(c->ignore[i]), rule_text(rule)) == 0)
+            return true;
+    return false;
 }
 
 static int add_rules(struct lines *l, const struct lines_options *o, const char *command)
 {
     struct config *c = l->config;
     for (unsigned i = 0; i < o->n_rules; i++) {
+        struct rule *rule;
+        if (rule_parse(&rule, slice_of(o->rules[i]), NULL) < 0)
+            return output_refuse(command, EX_OSERR, "out of memory");
+        if (has_rule(c, rule)) {
+            rule_free(rule);
+            continue;
+        }
         if (c->n_ignore == BOOKS_RULES_MAX) {
-            fprintf(stderr, "reckond %s: more than %d rules\n", command, BOOKS_RULES_MAX);
+            rule_free(rule);
+            output_say(command, "more than %d rules", BOOKS_RULES_MAX);
             return EX_USAGE;
         }
-        if (rule_parse(&c->ignore[c->n_ignore], slice_of(o->rules[i]), NULL) < 0)
-            return EX_OSERR;
-        c->n_ignore++;
+        c->ignore[c->n_ignore++] = rule;
     }
     return 0;
 }
@@ -136,7 +187,7 @@ static int set_zone(struct lines *l, const char *option, const char *command)
     l->day_of_log = strcmp(name, "log") == 0;
     if (zone_set(l->day_of_log ? "local" : name, &e) == 0)
         return 0;
-    fprintf(stderr, "reckond %s: %s\n", command, e.text);
+    output_say(command, "%s", e.text);
     return EX_CONFIG;
 }
 
@@ -157,7 +208,7 @@ static int open_agents(struct lines *l, const char *command)
     buf_done(&text);
     if (r == 0)
         return 0;
-    fprintf(stderr, "reckond %s: agents_file: %s\n", command, e.text);
+    output_say(command, "agents_file: %s", e.text);
     return r == -ENOMEM ? EX_OSERR : EX_CONFIG;
 }
 
@@ -255,11 +306,39 @@ int lines_formats(struct lines *l, struct slice head, struct err *e)
         snprintf(l->format_name, sizeof(l->format_name), "auto");
     else
         name_formats(l);
+    return lines_check_client(l, e);
+}
+
+int lines_check_client(const struct lines *l, struct err *e)
+{
     if (l->client->from == CLIENT_X_FORWARDED_FOR && !any_has_forwarded(l))
         return err_set(e, -EINVAL,
                        "client from x_forwarded_for, but the format %.100s has no such field",
                        l->format_name);
     return 0;
+}
+
+/* The format that the head speaks for, among those that were met before or as a new one. */
+int lines_detect(struct lines *l, struct slice head, unsigned *ret, struct err *e)
+{
+    const struct preset *preset = NULL;
+    unsigned fit, seen;
+    if (!has_records(head))
+        return 0;
+    if (parser_detect(head, &preset, &fit, &seen) == 0 && preset)
+        for (unsigned i = 0; i < l->n_formats; i++)
+            if (strcmp(format_name(l->formats[i]), preset->name) == 0) {
+                *ret = i;
+                return 1;
+            }
+    if (l->n_formats == CONFIG_FORMATS_MAX)
+        return err_set(e, -EINVAL, "more than %d formats", CONFIG_FORMATS_MAX);
+    int r = ingest_formats(l->specs, 1, head, &l->formats[l->n_formats], e);
+    if (r < 0)
+        return r;
+    *ret = l->n_formats++;
+    name_formats(l);
+    return 1;
 }
 
 int lines_exit_code(int r)

@@ -70,6 +70,11 @@ int lines_head(struct reader *reader, bool enough, struct slice *ret, struct err
 /* Compiles the formats; auto is detected on the head (whole lines; without lines: combined). 0;
  * -ENOENT: no preset fits; -EINVAL; -ENOMEM; with a sentence. */
 int lines_formats(struct lines *l, struct slice head, struct err *e);
+/* For files of different formats, instead of lines_formats: 1: the index of the format that this
+ * head has; 0: it has no line to tell by; errors as above (-ENOENT: this head alone). */
+int lines_detect(struct lines *l, struct slice head, unsigned *ret, struct err *e);
+/* A client from a field that no format has: -EINVAL with a sentence. */
+int lines_check_client(const struct lines *l, struct err *e);
 /* The exit code for an error of lines_formats. */
 int lines_exit_code(int r);
 void lines_close(struct lines *l);

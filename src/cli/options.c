@@ -14,6 +14,7 @@
 #include "base/nearest.h"
 #include "base/num.h"
 #include "cli/cli.h"
+#include "cli/output.h"
 
 void options_begin(struct options *o, int argc, char **argv, const struct option_row *rows)
 {
@@ -104,11 +105,12 @@ enum option options_next(struct options *o, unsigned *ret_row, const char **ret_
 
 int options_refuse(const char *command, const struct err *e)
 {
-    fprintf(stderr, "reckond %s: %s (see: reckond %s --help)\n", command, e->text, command);
+    output_say(command, "%s (see: reckond %s --help)", e->text, command);
     return EX_USAGE;
 }
 
-int options_help(const char *usage, const struct option_row *rows, const char *closing)
+int options_help(const char *command, const char *usage, const struct option_row *rows,
+                 const char *closing)
 {
     fputs(usage, stdout);
     for (; rows->name; rows++) {
@@ -121,7 +123,7 @@ int options_help(const char *usage, const struct option_row *rows, const char *c
         printf("  %-27s %s\n", left, rows->help);
     }
     fputs(closing, stdout);
-    return fflush(stdout) == 0 ? EX_OK : EX_IOERR;
+    return output_end(command);
 }
 
 bool options_number(const char *text, unsigned long low, unsigned long high, unsigned long *ret)
@@ -159,16 +161,18 @@ static const char help[] =
 
 int cli_help(void)
 {
+    output_begin();
     fputs(help, stdout);
-    return fflush(stdout) == 0 ? EX_OK : EX_IOERR;
+    return output_end(NULL);
 }
 
 int cli_version(void)
 {
+    output_begin();
     printf("reckond %s (MIT licence)\n", PACKAGE_VERSION);
     printf("libmicrohttpd %s, SQLite %s, libyaml %s, cJSON %s, xxHash %u.%u.%u, zlib %s, zstd %s\n",
            MHD_get_version(), sqlite3_libversion(), yaml_get_version_string(), cJSON_Version(),
            XXH_versionNumber() / 10000, XXH_versionNumber() / 100 % 100, XXH_versionNumber() % 100,
            zlibVersion(), ZSTD_versionString());
-    return fflush(stdout) == 0 ? EX_OK : EX_IOERR;
+    return output_end(NULL);
 }

@@ -37,7 +37,8 @@ enum option options_next(struct options *o, unsigned *ret_row, const char **ret_
 /* The sentence and where help is, on standard error; returns the exit code. */
 int options_refuse(const char *command, const struct err *e);
 /* "usage" and a line for each row, on standard output; returns the exit code. */
-int options_help(const char *usage, const struct option_row *rows, const char *closing);
+int options_help(const char *command, const char *usage, const struct option_row *rows,
+                 const char *closing);
 
 /* A whole number within bounds, the whole text. */
 bool options_number(const char *text, unsigned long low, unsigned long high, unsigned long *ret);

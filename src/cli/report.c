@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "base/file.h"
 #include "base/zone.h"
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "cli/report_int.h"
 #include "hash_key.h"
 #include "store/days.h"
@@ -38,8 +40,7 @@ static const struct option_row rows[] = {
 
 static int refuse(int code, const char *text)
 {
-    fprintf(stderr, "reckond " COMMAND ": %s\n", text);
-    return code;
+    return output_refuse(COMMAND, code, text);
 }
 
 void report_warn(struct report *r, const char *format, ...)
@@ -52,7 +53,7 @@ void report_warn(struct report *r, const char *format, ...)
     if (n < 0)
         return;
     progress_end(&r->progress);
-    fprintf(stderr, "reckond " COMMAND ": %s\n", text);
+    output_refuse(COMMAND, 0, text);
     if (r->n_warnings < REPORT_WARNINGS_MAX)
         r->warnings[r->n_warnings++] = text;
     else
@@ -122,7 +123,7 @@ static int insert_metric(struct metrics *all, const struct metric *m, const char
     return 0;
 }
 
-static int add_table_series(struct metrics *all)
+static int add_table_series(struct metrics *all, unsigned long top)
 {
     static const struct metric bots = {.kind = METRIC_UNIQUES,
                                        .key = {{FIELD_CLIENT, FIELD_USER_AGENT}, 2},
@@ -133,24 +134,42 @@ static int add_table_series(struct metrics *all)
                                            .k = 1,
                                            .error = 0.1,
                                            .confidence = 0.5};
-    static const struct metric hosts = {.kind = METRIC_TOPK,
-                                        .key = {{FIELD_HOST}, 1},
-                                        .k = HOSTS_KEPT,
-                                        .error = 0.002,
-                                        .confidence = 0.98};
+    const struct metric hosts = {.kind = METRIC_TOPK,
+                                 .key = {{FIELD_HOST}, 1},
+                                 .k = top > HOSTS_KEPT ? (uint32_t) top : HOSTS_KEPT,
+                                 .error = 0.002,
+                                 .confidence = 0.98};
     int n = insert_metric(all, &bots, " bots", "agent_class=bot");
     if (n == 0)
         n = insert_metric(all, &bot_hits, " bot hits", "agent_class=bot");
     return n == 0 ? insert_metric(all, &hosts, " hosts", NULL) : n;
 }
 
+/* More rows than a series keeps would look like all there are. */
+static int check_top(const struct report *r)
+{
+    const struct metrics *all = &r->lines.config->metrics;
+    for (unsigned i = 0; i < all->n; i++)
+        if (all->list[i].kind == METRIC_TOPK && all->list[i].k < r->o->top) {
+            output_say(COMMAND,
+                       "--top %lu: '%s' keeps %u keys; take at most %u, or give it a "
+                       "larger k in the configuration",
+                       r->o->top, all->list[i].name, (unsigned) all->list[i].k,
+                       (unsigned) all->list[i].k);
+            return EX_USAGE;
+        }
+    return 0;
+}
+
 static int prepare_metrics(struct report *r)
 {
     struct metrics *all = &r->lines.config->metrics;
+    if (check_top(r) != 0)
+        return EX_USAGE;
     for (unsigned i = 0; i < all->n; i++)
         all->list[i].keep_days = 0;
-    if (!r->o->is_json && add_table_series(all) < 0)
-        return EX_OSERR;
+    if (!r->o->is_json && add_table_series(all, r->o->top) < 0)
+        return refuse(EX_OSERR, "out of memory");
     r->bots = metrics_find(all, METRIC_UNIQUES, " bots");
     r->bot_hits = metrics_find(all, METRIC_TOPK, " bot hits");
     r->hosts = metrics_find(all, METRIC_TOPK, " hosts");
@@ -173,7 +192,7 @@ static int prepare_window(struct report *r)
     struct days days;
     struct err e = {""};
     int n = 0;
-    r->window = (struct day_window){REPORT_DAY_FIRST, REPORT_DAY_LAST};
+    r->window = (struct day_window){REPORT_DAY_EPOCH, REPORT_DAY_LAST};
     if (o->to)
         n = days_word(slice_of(o->to), &context, true, &r->window.last, &e);
     if (n == 0 && o->from && !o->to)
@@ -183,6 +202,44 @@ static int prepare_window(struct report *r)
                         &e)) == 0)
         r->window.first = days.from;
     return n < 0 ? refuse(EX_USAGE, e.text) : 0;
+}
+
+static void prepare_rules(struct report *r)
+{
+    bool is_auto = lines_is_auto(&r->lines);
+    r->n_rules = is_auto ? r->lines.n_formats : 1;
+    for (unsigned i = 0; i < r->n_rules; i++)
+        r->rules[i] =
+            (struct ingest_rule){.input = r->lines.input->name,
+                                 .formats = (const struct format *const *) &r->lines.formats[i],
+                                 .n_formats = is_auto ? 1 : r->lines.n_formats,
+                                 .day_of_log = r->lines.day_of_log,
+                                 .plan = r->plan};
+}
+
+/* Where SQLite puts temporary files, https://www.sqlite.org/tempfiles.html#tempdir */
+static const char *temporary_folder(void)
+{
+    const char *const folders[] = {getenv("SQLITE_TMPDIR"), getenv("TMPDIR"), "/var/tmp",
+                                   "/usr/tmp", "/tmp"};
+    struct stat st;
+    for (unsigned i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+        if (folders[i] && stat(folders[i], &st) == 0 && S_ISDIR(st.st_mode) &&
+            access(folders[i], W_OK | X_OK) == 0)
+            return folders[i];
+    return ".";
+}
+
+/* Days that memory has no room for are in a temporary file. */
+static int refuse_store(int n, const char *why)
+{
+    if (n == -ENOMEM)
+        return refuse(EX_OSERR, "out of memory");
+    output_say(COMMAND,
+               "the temporary file in %s failed: %s; name a folder with more room: "
+               "TMPDIR=FOLDER reckond " COMMAND " ...",
+               temporary_folder(), why);
+    return EX_IOERR;
 }
 
 static int prepare_plan(struct report *r)
@@ -215,27 +272,19 @@ static int prepare_plan(struct report *r)
     if (plan_new(&r->plan, &plan) < 0)
         return refuse(EX_OSERR, "out of memory");
     if (store_open(&r->store, &store, &note, &e) < 0)
-        return refuse(EX_CANTCREAT, e.text);
-    r->rule = (struct ingest_rule){.input = input,
-                                   .formats = (const struct format *const *) r->lines.formats,
-                                   .n_formats = r->lines.n_formats,
-                                   .day_of_log = r->lines.day_of_log,
-                                   .plan = r->plan};
+        return refuse_store(-EIO, e.text);
+    prepare_rules(r);
     return 0;
 }
 
 static int prepare_formats(struct report *r)
 {
-    struct buf head;
     struct err e = {""};
-    int n = 0;
-    buf_init(&head);
-    if (lines_is_auto(&r->lines))
-        n = report_files_head(r, &head);
-    if (n == 0)
-        n = lines_formats(&r->lines, (struct slice){head.n ? head.p : "", head.n}, &e);
-    buf_done(&head);
-    return n < 0 ? refuse(lines_exit_code(n), e.text[0] ? e.text : err_name(n)) : 0;
+    int n = lines_is_auto(&r->lines) ? report_files_detect(r, &e)
+                                     : lines_formats(&r->lines, (struct slice){"", 0}, &e);
+    if (n < 0)
+        return refuse(lines_exit_code(n), e.text[0] ? e.text : err_name(n));
+    return r->n_files > 0 ? 0 : r->a_file_failed ? EX_NOINPUT : EX_DATAERR;
 }
 
 /* ---- the run ---- */
@@ -270,7 +319,7 @@ static int read_all(struct report *r)
     r->elapsed_ns = clock_monotonic_ns() - began_ns;
     if (n == 0)
         n = query_new(&r->query, r->store, QUERY_CACHE_BYTES);
-    return n < 0 ? refuse(n == -ENOMEM ? EX_OSERR : EX_IOERR, err_name(n)) : 0;
+    return n < 0 ? refuse_store(n, err_name(n)) : 0;
 }
 
 static bool nothing_fits(const struct report *r)
@@ -279,23 +328,45 @@ static bool nothing_fits(const struct report *r)
     return books_rejected(b) > 0 && b->counted + books_ignored(b) + b->late + b->future == 0;
 }
 
+/* An empty answer is explained by the days that were asked for and those that there are. */
+static void warn_of_window(struct report *r)
+{
+    char from[16], to[16], first_text[16], last_text[16];
+    int32_t first, last;
+    const struct day_window *w = &r->window;
+    const uint64_t outside = r->books.late + r->books.future;
+    if (r->books.counted > 0 || outside == 0)
+        return;
+    civil_text(from, w->first);
+    bool is_open = w->last == REPORT_DAY_LAST;
+    if (!is_open)
+        civil_text(to, w->last);
+    if (report_files_days(r, &first, &last))
+        report_warn(r, "all lines are outside the days %s %s%s; the log has %s to %s", from,
+                    is_open ? "and later" : "to ", is_open ? "" : to, civil_text(first_text, first),
+                    civil_text(last_text, last));
+    else
+        report_warn(r, "all lines are outside the days %s %s%s", from,
+                    is_open ? "and later" : "to ", is_open ? "" : to);
+}
+
 static int print(struct report *r)
 {
+    warn_of_window(r);
     int n = r->o->is_json ? report_json(r) : report_table(r);
-    if (n == 0 && fflush(stdout) != 0)
-        n = -errno;
     if (n < 0)
-        return refuse(n == -ENOMEM ? EX_OSERR : EX_IOERR, err_name(n));
+        return refuse_store(n, err_name(n));
+    int code = output_end(COMMAND);
+    if (code != 0)
+        return code;
     if (r->a_file_failed)
         return EX_NOINPUT;
-    if (!nothing_fits(r))
-        return 0;
-    fprintf(stderr,
-            "reckond " COMMAND
-            ": no line fits the format %.200s; see why with: reckond check-format "
-            "(formats: auto %s, nginx:TEXT, apache:TEXT)\n",
-            r->lines.format_name, preset_names());
-    return EX_DATAERR;
+    if (nothing_fits(r))
+        output_say(COMMAND,
+                   "no line fits the format %.200s; see why with: reckond check-format "
+                   "(formats: auto %s, nginx:TEXT, apache:TEXT)",
+                   r->lines.format_name, preset_names());
+    return r->a_file_unfit || nothing_fits(r) ? EX_DATAERR : 0;
 }
 
 static int run(struct report *r)
@@ -419,6 +490,7 @@ int cli_report(int argc, char **argv)
     unsigned row;
     const char *value;
     enum option option;
+    output_begin();
     clock_system(&o.clock);
     o.files = calloc((size_t) argc, sizeof(*o.files));
     if (!o.files)
@@ -431,9 +503,9 @@ int cli_report(int argc, char **argv)
             free(o.files);
             lines_options_done(&o.lines);
             return options_help(
-                "reckond report [OPTIONS] [FILE|-]...\n", rows,
-                "Exit codes: 0; 64 usage; 65 no line fits; 66 a FILE cannot be read;\n"
-                "78 configuration.\n");
+                COMMAND, "reckond report [OPTIONS] [FILE|-]...\n", rows,
+                "Exit codes: 0; 64 usage; 65 no line fits; 65 also a FILE of no known format;\n"
+                "66 a FILE cannot be read; 74 output or temporary file; 78 configuration.\n");
         } else if (option == OPTION_WRONG || take(&o, row, value, &e) < 0) {
             return refuse_option(&o, &e);
         }

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,13 +76,64 @@ static int file_head(struct report_file *f, struct buf *ret, struct err *e)
     return n;
 }
 
-int report_files_head(struct report *r, struct buf *ret)
+static int detect(struct report *r, struct report_file *f, struct buf *head, struct err *e)
 {
-    struct err e = {""};
-    for (unsigned i = 0; i < r->n_files && ret->n == 0; i++)
-        if (file_head(&r->files[i], ret, &e) == -ENOMEM)
-            return -ENOMEM; /* other errors are met, and said, when it is read */
-    return 0;
+    int n = file_head(f, head, e);
+    if (n == -ENOMEM)
+        return err_set(e, n, "out of memory");
+    if (n < 0)
+        return 0; /* met, and said, when the file is read */
+    n = lines_detect(&r->lines, (struct slice){head->n ? head->p : "", head->n}, &f->rule, e);
+    f->has_format = n == 1;
+    return n < 0 ? n : 0;
+}
+
+/* Files without a line to tell by are taken for what the others are, or for combined. */
+int report_files_detect(struct report *r, struct err *e)
+{
+    struct buf head;
+    unsigned kept = 0;
+    int n = 0;
+    buf_init(&head);
+    for (unsigned i = 0; n == 0 && i < r->n_files; i++) {
+        buf_clear(&head);
+        n = detect(r, &r->files[i], &head, e);
+        if (n == -ENOENT) {
+            report_warn(r, "%s: skipped, %s", r->files[i].path, e->text);
+            reader_free(r->files[i].reader);
+            r->files[i].reader = NULL;
+            r->a_file_unfit = true;
+            n = 0;
+        } else {
+            r->files[kept++] = r->files[i];
+            if (kept <= i)
+                r->files[i].reader = NULL;
+        }
+    }
+    buf_done(&head);
+    if (n < 0)
+        return n;
+    r->n_files = kept;
+    if (r->lines.n_formats > 0)
+        return lines_check_client(&r->lines, e);
+    return kept > 0 ? lines_formats(&r->lines, (struct slice){"", 0}, e) : 0;
+}
+
+/* The names in the order in which the formats are used. */
+static void name_formats(struct report *r)
+{
+    char *name = r->lines.format_name;
+    const size_t room = sizeof(r->lines.format_name);
+    bool is_named[CONFIG_FORMATS_MAX] = {false};
+    size_t n = 0;
+    for (unsigned i = 0; i < r->n_files && n < room; i++) {
+        const struct report_file *f = &r->files[i];
+        if (!f->has_format || is_named[f->rule])
+            continue;
+        n += (size_t) snprintf(name + n, room - n, "%s%s", n > 0 ? ", " : "",
+                               format_name(r->lines.formats[f->rule]));
+        is_named[f->rule] = true;
+    }
 }
 
 /* ---- their order ---- */
@@ -92,10 +144,11 @@ struct probe {
     struct block block;
 };
 
+static const struct day_window every_day = {INT32_MIN, INT32_MAX};
+
 /* Line by line, so that the newest instant of the sheet is that of the first counted line. */
 static bool probe_block(struct probe *p)
 {
-    static const struct day_window every_day = {INT32_MIN, INT32_MAX};
     struct slice rest = p->block.lines, line;
     while (rest.n > 0) {
         if (!slice_cut(&rest, '\n', &line)) {
@@ -111,13 +164,16 @@ static bool probe_block(struct probe *p)
     return false;
 }
 
-static void probe_file(struct probe *p, struct report_file *f)
+static int probe_file(struct probe *p, struct report *r, struct report_file *f)
 {
     struct reader *reader;
     struct slice head;
     uint64_t seen = 0;
+    int n = ingest_worker_new(&p->worker, &r->rules[f->rule]);
+    if (n < 0)
+        return n;
     if (reader_open(&reader, f->path, NULL) < 0)
-        return;
+        goto done;
     if (reader_head(reader, sizeof(f->head), &head, NULL) == 0) {
         f->head_bytes = head.n;
         if (head.n > 0)
@@ -131,6 +187,9 @@ static void probe_file(struct probe *p, struct report_file *f)
         }
     }
     reader_free(reader);
+done:
+    p->worker = ingest_worker_free(p->worker);
+    return 0;
 }
 
 static int by_time(const void *a, const void *b)
@@ -184,17 +243,64 @@ int report_files_sort(struct report *r)
         struct probe p = {.worker = NULL};
         if (block_init(&p.block) < 0)
             return -ENOMEM;
-        int n = ingest_worker_new(&p.worker, &r->rule);
+        int n = 0;
         for (unsigned i = 0; n == 0 && i < r->n_files; i++)
             if (r->files[i].is_regular)
-                probe_file(&p, &r->files[i]);
-        ingest_worker_free(p.worker);
+                n = probe_file(&p, r, &r->files[i]);
         block_done(&p.block);
         if (n < 0)
             return n;
         drop_copies(r);
         qsort(r->files, r->n_files, sizeof(*r->files), by_time);
     }
+    if (lines_is_auto(&r->lines))
+        name_formats(r);
     r->all_bytes = total_bytes(r);
     return 0;
+}
+
+/* ---- the days of the log ---- */
+
+static void widen(const struct batch *b, int32_t *first, int32_t *last)
+{
+    for (uint32_t i = 0; i < b->n_lines; i++) {
+        *first = b->lines[i].day < *first ? b->lines[i].day : *first;
+        *last = b->lines[i].day > *last ? b->lines[i].day : *last;
+    }
+}
+
+static int file_days(struct probe *p, const struct report_file *f, const struct ingest_rule *rule,
+                     int32_t *first, int32_t *last)
+{
+    struct reader *reader = NULL;
+    int n = ingest_worker_new(&p->worker, rule);
+    if (n == 0)
+        n = reader_open(&reader, f->path, NULL);
+    while (n == 0 && reader_next(reader, &p->block, NULL) == 1) {
+        struct ingest_rest rest;
+        bool is_last = false;
+        ingest_begin(&rest, &p->block);
+        while (!is_last) {
+            is_last = ingest_fill(p->worker, &rest, p->block.host, &every_day, &p->sheet);
+            widen(ingest_batch(p->worker), first, last);
+        }
+    }
+    reader_free(reader);
+    p->worker = ingest_worker_free(p->worker);
+    return n;
+}
+
+bool report_files_days(struct report *r, int32_t *ret_first, int32_t *ret_last)
+{
+    struct probe p = {.worker = NULL};
+    int32_t first = INT32_MAX, last = INT32_MIN;
+    int n = block_init(&p.block);
+    for (unsigned i = 0; n == 0 && i < r->n_files; i++)
+        n = r->files[i].is_regular
+                ? file_days(&p, &r->files[i], &r->rules[r->files[i].rule], &first, &last)
+                : -ESPIPE;
+    block_done(&p.block);
+    *ret_first = first;
+    *ret_last = last;
+    return n == 0 && first <= last;
 }

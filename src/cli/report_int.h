@@ -24,6 +24,7 @@
 #define REPORT_WARNINGS_MAX 100
 /* The days that a date can name: years 0 to 9999. */
 #define REPORT_DAY_FIRST (-719528)
+#define REPORT_DAY_EPOCH 0 /* lines before 1970 are late unless --from says more */
 #define REPORT_DAY_LAST 2932896
 
 struct report_options {
@@ -44,6 +45,8 @@ struct report_file {
     uint64_t size_bytes;
     int64_t first_s; /* of its first counted line; INT64_MAX: none */
     unsigned given;  /* its place among the arguments */
+    unsigned rule;   /* index into the report's rules */
+    bool has_format; /* its first lines tell the format (auto) */
     char head[512];  /* its first bytes, unpacked: files that differ here differ */
     size_t head_bytes;
 };
@@ -54,12 +57,14 @@ struct report {
     struct plan *plan;
     struct store *store;
     struct query *query;
-    struct ingest_rule rule;
+    /* One for each format that `auto` has found, one for all formats else. */
+    struct ingest_rule rules[CONFIG_FORMATS_MAX];
+    unsigned n_rules;
     struct day_window window;
     struct report_file *files; /* those that are read, in order */
     unsigned n_files;
-    uint64_t all_bytes; /* of them; 0: not known */
-    bool a_file_failed;
+    uint64_t all_bytes;               /* of them; 0: not known */
+    bool a_file_failed, a_file_unfit; /* not read; of no known format */
     struct books books;
     enum reject first_reject;
     uint64_t first_reject_line;
@@ -79,15 +84,20 @@ void report_warn(struct report *r, const char *format, ...) __attribute__((forma
  * in the order in which it is read once report_files_sort was called (which needs the plan). 0 or
  * -ENOMEM. */
 int report_files_open(struct report *r);
-/* The first bytes of the first file that has any; for auto. 0 or -errno, said. */
-int report_files_head(struct report *r, struct buf *ret);
+/* `auto`: the format of each file; those that none fits are said, dropped, and set a_file_unfit. 0
+ * or -errno with a sentence. */
+int report_files_detect(struct report *r, struct err *e);
 int report_files_sort(struct report *r);
 void report_files_close(struct report *r);
+
+/* The first and the last day of the lines of all files, whatever the window says. false: none, or a
+ * file cannot be read twice. */
+bool report_files_days(struct report *r, int32_t *ret_first, int32_t *ret_last);
 
 /* Reads all files into the store. 0; -errno, said. A damaged file sets a_file_failed. */
 int report_read(struct report *r);
 
-/* Writes to standard output. 0 or -errno. */
+/* Writes to standard output (output_end says when that failed). 0 or -errno. */
 int report_json(struct report *r);
 int report_table(struct report *r);
 

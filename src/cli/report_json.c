@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "base/zone.h"
+#include "cli/output.h"
 #include "cli/report_int.h"
 #include "store/answer.h"
 
@@ -59,14 +60,9 @@ static int add_topk(struct report *r, cJSON *to, int32_t from, int32_t last)
     return object ? 0 : -ENOMEM;
 }
 
-static int add_day(struct report *r, cJSON *list, int32_t day)
+static int add_day(struct report *r, cJSON *object, int32_t day)
 {
     struct traffic traffic;
-    cJSON *object = cJSON_CreateObject();
-    if (!object || !cJSON_AddItemToArray(list, object)) {
-        cJSON_Delete(object);
-        return -ENOMEM;
-    }
     int n = query_traffic(r->query, day, &traffic);
     if (n < 0)
         return n;
@@ -120,18 +116,71 @@ static int add_head(struct report *r, cJSON *to, const int32_t *days, unsigned n
     return added ? 0 : -ENOMEM;
 }
 
-static int fill(struct report *r, cJSON *to, const int32_t *days, unsigned n)
+/* ---- printing, day by day: a tree of all of it would take more memory than the store ---- */
+
+/* Frees the object. Its braces are printed as wanted, so that pieces join to one object. */
+static int print_piece(cJSON *piece, bool opens, bool closes)
 {
-    int result = add_head(r, to, days, n);
-    cJSON *list = result == 0 ? cJSON_AddArrayToObject(to, "days") : NULL;
-    if (result == 0 && !list)
+    char *text = answer_print(piece);
+    cJSON_Delete(piece);
+    if (!text)
         return -ENOMEM;
-    for (unsigned i = 0; result == 0 && i < n; i++)
-        result = add_day(r, list, days[i]);
-    int32_t from = n > 0 ? days[0] : 0, last = n > 0 ? days[n - 1] : 0;
+    struct slice s = slice_of(text);
+    output_write(text + !opens, s.n - !opens - !closes);
+    cJSON_free(text);
+    return 0;
+}
+
+static int print_head(struct report *r, const int32_t *days, unsigned n)
+{
+    cJSON *head = cJSON_CreateObject();
+    int result = head ? add_head(r, head, days, n) : -ENOMEM;
+    if (result < 0) {
+        cJSON_Delete(head);
+        return result;
+    }
+    return print_piece(head, true, false);
+}
+
+static int print_day(struct report *r, int32_t day)
+{
+    cJSON *object = cJSON_CreateObject();
+    int result = object ? add_day(r, object, day) : -ENOMEM;
+    if (result < 0) {
+        cJSON_Delete(object);
+        return result;
+    }
+    return print_piece(object, true, true);
+}
+
+/* The sums over all days, and the end of the answer. */
+static int print_whole(struct report *r, int32_t from, int32_t last)
+{
+    cJSON *whole = cJSON_CreateObject();
+    int result = whole ? add_uniques(r, whole, from, last) : -ENOMEM;
     if (result == 0)
-        result = add_uniques(r, to, from, last);
-    return result == 0 ? add_topk(r, to, from, last) : result;
+        result = add_topk(r, whole, from, last);
+    if (result < 0) {
+        cJSON_Delete(whole);
+        return result;
+    }
+    return print_piece(whole, false, true);
+}
+
+static int print_all(struct report *r, const int32_t *days, unsigned n)
+{
+    int result = print_head(r, days, n);
+    output_write(",\"days\":[", 9);
+    for (unsigned i = 0; result == 0 && i < n; i++) {
+        output_write(",", i > 0);
+        result = print_day(r, days[i]);
+    }
+    if (result < 0)
+        return result;
+    output_write("],", 2);
+    result = print_whole(r, n > 0 ? days[0] : 0, n > 0 ? days[n - 1] : 0);
+    output_write("\n", 1);
+    return result;
 }
 
 int report_json(struct report *r)
@@ -141,15 +190,7 @@ int report_json(struct report *r)
     int result = report_days(r, &days, &n);
     if (result < 0)
         return result;
-    cJSON *json = cJSON_CreateObject();
-    result = json ? fill(r, json, days, n) : -ENOMEM;
-    char *text = result == 0 ? answer_print(json) : NULL;
-    if (text)
-        puts(text);
-    else if (result == 0)
-        result = -ENOMEM;
-    cJSON_free(text);
-    cJSON_Delete(json);
+    result = print_all(r, days, n);
     free(days);
     return result;
 }

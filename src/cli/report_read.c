@@ -18,6 +18,7 @@ struct slot {
     struct block block;
     const char *path; /* of the file that the block is of */
     struct ingest_worker *worker;
+    unsigned rule; /* of the worker */
     struct ingest_rest rest;
     struct ingest_sheet sheet;
     bool is_last; /* the batch holds the rest of the block */
@@ -104,21 +105,27 @@ static int apply(struct report *r, const struct slot *s)
     return 0;
 }
 
-/* Puts the oldest block that was handed out into the store, batch by batch. */
-static int apply_oldest(struct pipeline *p)
+/* Puts the oldest block that was handed out into the store, batch by batch. After an error the rest
+ * of the block is still parsed, and dropped: its worker is then free for the next one, and no slot
+ * is left half awaited. */
+static int finish_oldest(struct pipeline *p, int n)
 {
     struct slot *s = &p->slots[p->applied % p->n_slots];
     for (;;) {
         await(p, s);
-        int n = apply(p->report, s);
-        if (n < 0)
-            return n;
+        if (n == 0)
+            n = apply(p->report, s);
         if (s->is_last)
             break;
         hand_out(p, s);
     }
     p->applied++;
-    return 0;
+    return n;
+}
+
+static int apply_oldest(struct pipeline *p)
+{
+    return finish_oldest(p, 0);
 }
 
 /* ---- files ---- */
@@ -129,6 +136,16 @@ static void show_progress(struct pipeline *p, const struct reader *reader)
     reader_progress(reader, &done, &all);
     progress_update(&p->report->progress, p->done_bytes + done, p->report->all_bytes,
                     p->report->books.lines);
+}
+
+/* A worker's parser is for one rule: at a file of another format the slot gets another worker. */
+static int choose_worker(struct report *r, struct slot *s, unsigned rule)
+{
+    if (s->worker && s->rule == rule)
+        return 0;
+    s->worker = ingest_worker_free(s->worker);
+    s->rule = rule;
+    return ingest_worker_new(&s->worker, &r->rules[rule]);
 }
 
 static int read_file(struct pipeline *p, const struct report_file *f, struct reader *reader)
@@ -146,6 +163,8 @@ static int read_file(struct pipeline *p, const struct report_file *f, struct rea
         }
         if (n <= 0)
             return 0;
+        if ((n = choose_worker(p->report, s, f->rule)) < 0)
+            return n;
         s->path = f->path;
         ingest_begin(&s->rest, &s->block);
         p->filled++;
@@ -181,12 +200,11 @@ static int read_files(struct pipeline *p)
 
 /* ---- setting up ---- */
 
-static int slot_init(struct slot *s, const struct ingest_rule *rule)
+static int slot_init(struct slot *s)
 {
     sem_init(&s->go, 0, 0);
     sem_init(&s->ready, 0, 0);
-    int n = block_init(&s->block);
-    return n < 0 ? n : ingest_worker_new(&s->worker, rule);
+    return block_init(&s->block);
 }
 
 static void slot_done(struct slot *s)
@@ -214,13 +232,8 @@ static int start_threads(struct pipeline *p)
 static void stop_threads(struct pipeline *p)
 {
     /* After an error blocks may be under way: each is finished, and its batches are dropped. */
-    for (; p->applied < p->filled && p->n_started == p->n_threads; p->applied++)
-        for (struct slot *s = &p->slots[p->applied % p->n_slots];;) {
-            await(p, s);
-            if (s->is_last)
-                break;
-            hand_out(p, s);
-        }
+    while (p->applied < p->filled)
+        (void) finish_oldest(p, -ECANCELED);
     for (unsigned i = 0; i < p->n_slots; i++) {
         p->slots[i].stop = true;
         sem_post(&p->slots[i].go);
@@ -239,7 +252,7 @@ int report_read(struct report *r)
     if (!p.slots || !p.threads)
         n = -ENOMEM;
     while (n == 0 && p.n_slots < wanted)
-        n = slot_init(&p.slots[p.n_slots++], &r->rule);
+        n = slot_init(&p.slots[p.n_slots++]);
     if (n == 0)
         n = start_threads(&p);
     if (n == 0)

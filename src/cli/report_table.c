@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "base/zone.h"
+#include "cli/output.h"
 #include "cli/report_table_int.h"
 
 #define WEEKS_SHOWN 5
@@ -127,6 +128,7 @@ static int put_bots(struct table *t)
         n = query_topk(r->query, (unsigned) r->bot_hits, from, to, 1, &hits);
     if (n < 0)
         return n;
+    cap_estimate(&bots.estimate, hits.total);
     if (bots.estimate.estimator == SK_EXACT)
         num_grouped(count, (uint64_t) llround(bots.estimate.value));
     else
@@ -141,12 +143,13 @@ static int put_bots(struct table *t)
 
 /* ---- the days ---- */
 
-static void add_row(struct table *t, int32_t from, int32_t to, const char *label)
+static void add_row(struct table *t, enum row_kind kind, int32_t from, int32_t to,
+                    const char *label)
 {
     for (unsigned i = 0; i < t->n_days; i++)
         if (t->days[i] >= from && t->days[i] <= to) {
             struct table_row *row = &t->rows[t->n_rows++];
-            *row = (struct table_row){.from = from, .to = to};
+            *row = (struct table_row){.kind = kind, .from = from, .to = to};
             snprintf(row->cell[LABEL], CELL_BYTES, "%s", label);
             return;
         }
@@ -156,14 +159,14 @@ static void add_day_row(struct table *t, int32_t day)
 {
     char label[CELL_BYTES];
     day_text(label, day, true, false);
-    add_row(t, day, day, label);
+    add_row(t, ROW_DAY, day, day, label);
 }
 
 static void add_week_row(struct table *t, int32_t from)
 {
     char label[CELL_BYTES];
     span_text(label, from, from + 6);
-    add_row(t, from, from + 6, label);
+    add_row(t, ROW_WEEK, from, from + 6, label);
 }
 
 /* Up to two weeks: every day. More: the last seven days, then weeks, then all before them; newest
@@ -181,10 +184,10 @@ static void choose_rows(struct table *t)
         for (unsigned i = 0; i < WEEKS_SHOWN && at >= first; i++, at -= 7)
             add_week_row(t, at - 6);
         if (at >= first)
-            add_row(t, first, at, "before");
+            add_row(t, ROW_BEFORE, first, at, "before");
     }
     if (t->n_rows > 1)
-        add_row(t, first, last, "all");
+        add_row(t, ROW_ALL, first, last, "all");
 }
 
 static int sum_traffic(struct table *t, const struct table_row *row, struct traffic *ret)
@@ -229,6 +232,7 @@ static int fill_row(struct table *t, struct table_row *row)
     row->weight = (double) traffic.hits;
     if (t->visitors < 0)
         return 0;
+    cap_estimate(&answer.estimate, traffic.hits);
     estimate_text(row->cell[VISITORS], &answer.estimate);
     row->weight = answer.estimate.value;
     new_text(row->cell[NEW], &answer.new_keys);
@@ -236,22 +240,16 @@ static int fill_row(struct table *t, struct table_row *row)
     return 0;
 }
 
-static bool is_sum(const struct table_row *row)
-{
-    return strcmp(row->cell[LABEL], "all") == 0;
-}
-
-/* Days are measured by the largest day, weeks by the largest week. */
+/* Days are measured by the largest day, weeks by the largest week; sums of more have no bar. */
 static void put_bar(struct table *t, const struct table_row *row, size_t columns)
 {
     double most = 0;
     for (unsigned i = 0; i < t->n_rows; i++) {
         const struct table_row *other = &t->rows[i];
-        bool is_alike = (other->to > other->from) == (row->to > row->from);
-        if (is_alike && !is_sum(other) && other->weight > most)
+        if (other->kind == row->kind && other->weight > most)
             most = other->weight;
     }
-    if (is_sum(row) || !(most > 0) || columns == 0)
+    if (row->kind == ROW_BEFORE || row->kind == ROW_ALL || !(most > 0) || columns == 0)
         return;
     buf_text(&t->out, "  ");
     size_t n = (size_t) (row->weight / most * (double) columns);
@@ -309,6 +307,7 @@ static int fill(struct table *t)
                            &t->whole);
     if (n < 0)
         return n;
+    cap_estimate(&t->whole.estimate, r->books.counted);
     buf_byte(&t->out, '\n');
     if (t->visitors >= 0)
         put_visitors(t);
@@ -319,8 +318,9 @@ static int fill(struct table *t)
     n = put_rows(t);
     if (n == 0)
         n = table_lists(t);
-    buf_text(&t->out,
-             "next: --json  --top 50  --where status=5xx  --from mon  reckond -c FILE (daemon)\n");
+    char day[16];
+    buf_printf(&t->out, "next: --json  --top 50  --where status=5xx  --from %s  reckond -c FILE\n",
+               civil_text(day, t->days[t->n_days - 1]));
     return n;
 }
 
@@ -346,8 +346,8 @@ int report_table(struct report *r)
         n = fill(t);
     if (n == 0)
         n = buf_failed(&t->out);
-    if (n == 0 && fwrite(t->out.p, 1, t->out.n, stdout) != t->out.n)
-        n = -EIO;
+    if (n == 0)
+        output_write(t->out.p, t->out.n);
     buf_done(&t->out);
     free(t->days);
     free(t);

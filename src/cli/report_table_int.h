@@ -13,7 +13,10 @@
 
 enum { LABEL, VISITORS, NEW, HITS, DATA, CLASS_4XX, CLASS_5XX };
 
+enum row_kind { ROW_DAY, ROW_WEEK, ROW_BEFORE, ROW_ALL };
+
 struct table_row {
+    enum row_kind kind;
     int32_t from, to;
     char cell[CELLS][CELL_BYTES];
     double weight; /* of its bar */
@@ -35,6 +38,8 @@ struct table {
 /* The lists of most frequent keys, side by side. 0 or -errno. */
 int table_lists(struct table *t);
 
+/* More different keys than lines there cannot be, whatever the registers say. */
+void cap_estimate(struct sk_estimate *e, uint64_t lines);
 /* Fills up with blanks to so many columns of a terminal. */
 void put_cell(struct buf *to, const char *text, size_t columns, bool to_right);
 void put_heading(struct table *t, const char *text, size_t columns);

@@ -30,6 +30,14 @@ void put_heading(struct table *t, const char *text, size_t columns)
     buf_text(&t->out, t->in_colour ? "\033[0m" : "");
 }
 
+void cap_estimate(struct sk_estimate *e, uint64_t lines)
+{
+    double most = (double) lines;
+    e->value = e->value > most ? most : e->value;
+    e->low = e->low > most ? most : e->low;
+    e->high = e->high > most ? most : e->high;
+}
+
 /* "≈ 25,030 ± 290", rounded to two digits of the margin, or "7,599 exact". */
 void estimate_text(char *to, const struct sk_estimate *e)
 {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/civil.h"
@@ -183,20 +184,52 @@ static bool add_rejected(cJSON *to, const struct books *b)
     return true;
 }
 
+/* The rules' texts as JSON can have them; the caller frees so many as are returned. */
+static unsigned rule_names(const struct plan *plan, struct buf names[static BOOKS_RULES_MAX],
+                           bool *ret_failed)
+{
+    unsigned n = 0;
+    const char *text;
+    *ret_failed = false;
+    while (plan && n < BOOKS_RULES_MAX && (text = plan_ignore_text(plan, n))) {
+        buf_init(&names[n]);
+        utf8_escape(&names[n], slice_of(text));
+        *ret_failed = !buf_cstr(&names[n]) || *ret_failed;
+        n++;
+    }
+    return n;
+}
+
+/* A member's name is unique: rules with the same text are one member. */
+static bool add_named(cJSON *to, const struct books *b, struct buf *names, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t sum = 0;
+        unsigned first = n;
+        for (unsigned j = 0; j < n; j++)
+            if (strcmp(buf_cstr(&names[i]), buf_cstr(&names[j])) == 0) {
+                first = first == n ? j : first;
+                sum += b->ignored[j];
+            }
+        if (first == i && !answer_integer(to, buf_cstr(&names[i]), sum))
+            return false;
+    }
+    return true;
+}
+
 /* Counts of rules that the configuration no longer has keep the sum right. */
 static bool add_ignored(cJSON *to, const struct books *b, const struct plan *plan)
 {
+    struct buf names[BOOKS_RULES_MAX];
+    bool failed;
     uint64_t earlier = 0;
-    bool named = true;
-    for (unsigned i = 0; i < BOOKS_RULES_MAX; i++) {
-        const char *text = named && plan ? plan_ignore_text(plan, i) : NULL;
-        named = named && text;
-        if (!text)
-            earlier += b->ignored[i];
-        else if (!answer_integer(to, text, b->ignored[i]))
-            return false;
-    }
-    return earlier == 0 || answer_integer(to, EARLIER_RULES, earlier);
+    unsigned n = rule_names(plan, names, &failed);
+    bool added = !failed && add_named(to, b, names, n);
+    for (unsigned i = 0; i < n; i++)
+        buf_done(&names[i]);
+    for (unsigned i = n; i < BOOKS_RULES_MAX; i++)
+        earlier += b->ignored[i];
+    return added && (earlier == 0 || answer_integer(to, EARLIER_RULES, earlier));
 }
 
 static bool add_skipped(cJSON *to, const struct books *b)

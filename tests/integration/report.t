@@ -133,10 +133,88 @@ check "--timezone moves the days" test \
 check "nginx:TEXT is a format" equal \
     "$(report --format 'nginx:$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"' "$log" | jq .books.counted)" 3000
 
+sed 's#/May/2015:#/May/1965:#' "$log" | head -n 50 >"$dir/old"
+check "a log from before 1970 is late" equal \
+    "$(report "$dir/old" | jq -c '[.books.late, .books.counted, .books.future]')" '[50,0,0]'
+check "unless --from says more" equal \
+    "$(report --from 1965-05-01 "$dir/old" | jq -c '[.books.late, .books.counted]')" '[0,50]'
+check "all of it outside the days: they are said" exits 0 \
+    "outside the days 2020-01-01 to 2020-02-01; the log has 2015-05-17 to" \
+    "$RECKOND" report --timezone UTC --hash-key "$key" --from 2020-01-01 --to 2020-02-01 "$log"
+check "a field twice in one rule: 64 and how to say it" exits 64 "status=200|404" \
+    "$RECKOND" report --where 'status=200&status=404' "$log"
+check "also below its opposite, and for check-format" exits 64 "path=/a\\&b|/c" \
+    "$RECKOND" check-format --ignore '!path=/a\&b&status=404&path=/c' "$log"
+check "the same rule twice is one" equal \
+    "$(report --ignore status=404 --ignore status=404 "$log" | jq -c --stream 'select(.[0][1] == "ignored")' | wc -l)" \
+    "$(report --ignore status=404 "$log" | jq -c --stream 'select(.[0][1] == "ignored")' | wc -l)"
+report --ignore "$(printf 'path=/\377')" "$log" >"$dir/got"
+check "a rule that is no UTF-8 is escaped" equal "$(jq -c '.books.ignored | keys' "$dir/got")" '["path=/\\xff"]'
+check "and the answer is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null "$dir/got"
+
+# ---- files of different formats ----
+
+sed 's/ "[^"]*" "[^"]*"$//' "$dir/first" >"$dir/common"
+check "a FILE of no known format does not stop the others: 65, named" exits 65 "fish: skipped, no known format" \
+    "$RECKOND" report --json --timezone UTC --hash-key "$key" "$dir/fish" "$log"
+check "they are read" equal "$(jq -c '[.books.lines, .format]' "$dir/out")" '[3000,"combined"]'
+check "it is in the answer" has "$(jq -r '.warnings[]' "$dir/out")" fish
+for threads in 1 2 8; do
+    report --threads $threads "$dir/second" "$dir/common" >"$dir/got"
+    check "every FILE is read by its own format, $threads threads" equal \
+        "$(jq -c '[.format, .books.counted, .books.rejected]' "$dir/got")" '["common, combined",3000,{}]'
+done
+check "also standard input" equal "$(report "$log" - <"$dir/common" | jq -c '[.format, .books.counted]')" \
+    '["combined, common",3500]'
+check "an empty FILE is of any" equal "$(report "$dir/empty" "$dir/common" | jq -c .format)" '"common"'
+
+# ---- what cannot be written ----
+
+awk 'BEGIN {
+    for (year = 2015; year < 2023; year++)
+        for (month = 0; month < 12; month++)
+            for (day = 1; day <= 28; day++)
+                printf "10.0.%d.%d - - [%02d/%s/%d:12:00:00 +0000] \"GET /%d HTTP/1.1\" 200 10 \"-\" \"a\"\n", month, day, day, \
+                    substr("JanFebMarAprMayJunJulAugSepOctNovDec", 3 * month + 1, 3), year, day
+}' >"$dir/dates"
+little_room() { # little_room THREADS: files of at most 32 KiB, as on a full disk
+    (
+        trap '' XFSZ
+        ulimit -f 64
+        exec timeout 20 "$RECKOND" report --threads "$1" --no-progress --hash-key "$key" "$dir/dates"
+    )
+}
+for threads in 1 2 8; do
+    check "no room for the temporary file: 74 and TMPDIR, $threads threads" exits 74 "TMPDIR=FOLDER" little_room $threads
+done
+check "the folder is named" has "$(cat "$dir/err")" "temporary file in /"
+to_full() {
+    "$@" >/dev/full
+}
+to_closed() {
+    "$@" >&-
+}
+for way in to_full to_closed; do
+    for command in "report --json --hash-key $key $log" "report --hash-key $key $log" "check-format $log" \
+        "check-format --json $log" "check-config -c $TOP_SRCDIR/etc/reckond.yaml" \
+        "check-config -v -c $TOP_SRCDIR/etc/reckond.yaml" "report --help" --help --version; do
+        # shellcheck disable=SC2086
+        check "$way: 74, $(echo "$command" | sed "s#$dir/##g; s#$TOP_SRCDIR/##")" exits 74 "standard output: " $way "$RECKOND" $command
+    done
+done
+bad_name=$(printf 'no\033[31mne')
+check "a FILE's name cannot steer the terminal" exits 66 'no\u001b[31mne: there is no such file' "$RECKOND" report "$bad_name"
+check "nor one of check-format" exits 66 'no\u001b[31mne' "$RECKOND" check-format "$bad_name"
+check "nor one of a configuration" exits 78 'no\u001b[31mne' "$RECKOND" check-config -c "$bad_name"
+check "nor one of report's" exits 78 'no\u001b[31mne' "$RECKOND" report -c "$bad_name" "$log"
+check "nor an option" exits 64 'no\u001b[31mne' "$RECKOND" report "--$bad_name"
+
 # ---- options and keys ----
 
 check "an unknown option: 64 and the nearest" exits 64 "did you mean --json?" "$RECKOND" report --jsn "$log"
 check "a number out of bounds: 64" exits 64 "1 to 64" "$RECKOND" report --threads 0 "$log"
+check "--top over what a series keeps: 64 and how many" exits 64 "'paths' keeps 100 keys" "$RECKOND" report --top 101 "$log"
+check "as many as it keeps" exits 0 "" "$RECKOND" report --top 100 --hash-key "$key" "$log"
 check "a reversed range: 64" exits 64 "" "$RECKOND" report --from 2015-05-20 --to 2015-05-18 "$log"
 check "a word that is no day: 64" exits 64 "mno" "$RECKOND" report --from mno "$log"
 check "an unknown zone: 64" exits 64 "tz database" "$RECKOND" report --timezone Mars/Base "$log"
@@ -184,7 +262,23 @@ check "a month is seven days and weeks" equal \
     "$(sed 1,5d "$dir/table" | grep -c ' - .* Nov\|^[A-Z][a-z][a-z] [0-9]* Nov ')" 11
 check "that add up" has "$(grep '^all' "$dir/table")" 465
 
+check "what to try next has a day of the log" has "$(cat "$dir/table")" "--from 2026-11-30"
+awk 'BEGIN {
+    for (i = 0; i < 5000; i++)
+        printf "10.1.%d.%d - - [01/Sep/2026:12:00:00 +0000] \"GET / HTTP/1.1\" 200 10 \"-\" \"a\"\n", i / 250, i % 250
+}' | cat - "$dir/month" >"$dir/months"
+table "$dir/months" >"$dir/table"
+check "days before the weeks have a row" has "$(cat "$dir/table")" before
+check "without a bar" equal "$(grep '^before' "$dir/table" | grep -c █)" 0
+check "and the weeks' bars are measured by the weeks" equal "$(grep ' - .* Nov .*█' "$dir/table" | grep -o '█*$' | wc -L)" 12
+
 # ---- check-format, check-config ----
+
+(head -n 30 "$log" && echo "one fish two fish" && head -n 20 "$log" && echo "two fish") >"$dir/mixed"
+"$RECKOND" check-format --format combined --lines 1 "$dir/mixed" >"$dir/out"
+check "a line that does not fit is shown however late it comes" equal "$(grep '^line ' "$dir/out")" \
+    "$(printf 'line 1: combined\nline 31: not understood: bad_format')"
+check "with its place and a caret" has "$(cat "$dir/out")" "$(printf '  one fish two fish\n           ^\n  user, column 10: expected')"
 
 check "check-format shows fields and counts" has "$("$RECKOND" check-format --lines 1 "$log")" "counted 3000"
 check "a line that does not fit: where and what was expected" has \

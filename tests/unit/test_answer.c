@@ -158,6 +158,31 @@ static void books_show_every_count(void)
         strstr(print(answer_books(&b, NULL)), "\"ignored\":{\"(earlier rules)\":5}"));
 }
 
+/* JSON with a name twice is read by halves, and one with bad bytes not at all. */
+static void a_rule_is_one_member_and_utf8(void)
+{
+    static const char *const texts[] = {"status=404", "path=/\xff", "status=404", "path=/\\\\xff"};
+    struct rule *rules[4];
+    struct sk_secret secret = {{0}};
+    struct metrics none = {.n = 0};
+    struct plan *plan;
+    struct books b = {.lines = 150};
+    for (unsigned i = 0; i < 4; i++) {
+        CU_ASSERT_EQUAL_FATAL(rule_parse(&rules[i], slice_of(texts[i]), NULL), 0);
+        b.ignored[i] = i == 0 ? 7 : 10 * i;
+    }
+    b.ignored[4] = 1;
+    struct plan_options options = {
+        .metrics = &none, .ignore = rules, .n_ignore = 4, .secret = &secret};
+    CU_ASSERT_EQUAL_FATAL(plan_new(&plan, &options), 0);
+    const char *text = print(answer_books(&b, plan));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"ignored\":{\"status=404\":27,\"path=/\\\\xff\":10,"
+                                        "\"path=/\\\\\\\\xff\":30,\"(earlier rules)\":1}"));
+    plan_free(plan);
+    for (unsigned i = 0; i < 4; i++)
+        rule_free(rules[i]);
+}
+
 static void status_codes_have_three_digits_or_a_dash(void)
 {
     struct traffic t = {.hits = 6};
@@ -178,6 +203,7 @@ static const struct test tests[] = {
     TEST(several_fields_are_joined_and_named),
     TEST(a_cut_key_is_shown_as_far_as_it_goes),
     TEST(books_show_every_count),
+    TEST(a_rule_is_one_member_and_utf8),
     TEST(status_codes_have_three_digits_or_a_dash),
     TESTS_END,
 };

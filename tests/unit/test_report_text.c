@@ -22,6 +22,20 @@ static void an_estimate_is_rounded_to_its_margin(void)
     CU_ASSERT_STRING_EQUAL(estimate(0, 0, SK_EXACT), "0 exact");
 }
 
+static void there_are_no_more_keys_than_lines(void)
+{
+    char text[CELL_BYTES];
+    struct sk_estimate e = {1010, 980, 1040, 0.01, SK_MARTINGALE};
+    cap_estimate(&e, 1000);
+    CU_ASSERT_EQUAL(e.value, 1000);
+    CU_ASSERT_EQUAL(e.low, 980);
+    CU_ASSERT_EQUAL(e.high, 1000);
+    estimate_text(text, &e);
+    CU_ASSERT_STRING_EQUAL(text, "≈ 1,000 ± 10");
+    cap_estimate(&e, 2000);
+    CU_ASSERT_EQUAL(e.value, 1000);
+}
+
 static void new_keys_say_whether_they_are_certain(void)
 {
     char text[CELL_BYTES];
@@ -81,6 +95,7 @@ static void cells_are_filled_by_columns_and_not_by_bytes(void)
 
 static const struct test tests[] = {
     TEST(an_estimate_is_rounded_to_its_margin),
+    TEST(there_are_no_more_keys_than_lines),
     TEST(new_keys_say_whether_they_are_certain),
     TEST(bytes_have_decimal_units),
     TEST(days_and_spans_are_read_at_a_glance),
