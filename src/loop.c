@@ -37,6 +37,7 @@ struct loop {
     struct loop_options o;
     struct loop_input *inputs;
     unsigned n_inputs;
+    const struct follow *follows[CONFIG_INPUTS_MAX]; /* of inputs, in their order */
     struct block block;
     struct day_window window;
     int32_t today;
@@ -330,12 +331,15 @@ static int open_input(struct loop *l, unsigned index, struct err *e)
         .n_globs = in->config->n_files,
         .first_start = store_is_new(l->o.store),
         .from_end = in->config->first_read_end,
+        .earlier = l->follows,
+        .n_earlier = index,
         .say = say,
         .arg = in,
     };
     r = follow_new(&in->follow, &options, e);
     if (r < 0)
         return r;
+    l->follows[index] = in->follow;
     r = store_positions(l->o.store, index, restore_position, in);
     return r < 0 ? err_set(e, r, "input %s: its positions: %s", in->config->name, err_name(r)) : 0;
 }

@@ -238,8 +238,12 @@ struct file *classify(struct follow *f, struct file *x, const struct content *c)
     return x;
 }
 
-static struct content content_of(const struct file *x)
+/* As it is now: a copy may have been finished since it was last looked at. */
+static struct content content_of(const struct follow *f, struct file *x)
 {
+    struct stat st;
+    if (fstat(x->fd, &st) == 0)
+        follow_look(x, &st, f->now);
     return (struct content){.fd = x->fd, .size_bytes = x->size_bytes};
 }
 
@@ -252,7 +256,7 @@ static struct file *decide_again(struct follow *f, struct file *x, struct file *
         x->backlog = true;
         return x;
     }
-    struct content c = content_of(x);
+    struct content c = content_of(f, x);
     switch (content_relation(&c, e)) {
     case HOLDS:
     case LONGER:
@@ -296,7 +300,7 @@ struct file *classify_shadow(struct follow *f, struct file *x)
         follow_remove(f, x);
         return NULL;
     }
-    struct content c = content_of(x);
+    struct content c = content_of(f, x);
     if (x->size_bytes != x->compared_bytes || e->state == FILE_GONE) {
         enum relation r = content_relation(&c, e);
         x->compared_bytes = x->size_bytes;
@@ -319,7 +323,7 @@ static void hand_to_shadows(struct follow *f, struct file *e, const struct file 
         struct file *x = f->files[i];
         if (x->state != FILE_SHADOW || x->of != original || x->archive)
             continue;
-        struct content c = content_of(x);
+        struct content c = content_of(f, x);
         if (content_relation(&c, e) == HOLDS && (!heir || x->size_bytes > heir->size_bytes))
             heir = x;
     }

@@ -62,7 +62,15 @@ static void look_at_new(struct follow *f, struct file *x)
     x->fd = -1;
 }
 
-/* By date of birth: an original is older than its copies. */
+/* By date of birth: an original is older than its copies. Those of one tick of the file system's
+ * clock go by name: copies have one that rotation gave. */
+static bool born_before(const struct file *a, const struct file *b)
+{
+    if (a->who.btime_ns != b->who.btime_ns)
+        return a->who.btime_ns < b->who.btime_ns;
+    return !family_rotated(a->path) && family_rotated(b->path);
+}
+
 static void classify_new(struct follow *f)
 {
     for (;;) {
@@ -70,7 +78,7 @@ static void classify_new(struct follow *f)
         for (unsigned i = 0; i < f->n_files; i++) {
             struct file *x = f->files[i];
             if (x->state == FILE_NEW && x->fd >= 0 && x->turn != f->turn &&
-                (!first || x->who.btime_ns < first->who.btime_ns))
+                (!first || born_before(x, first)))
                 first = x;
         }
         if (!first)
@@ -262,6 +270,8 @@ int follow_new(struct follow **ret, const struct follow_options *options, struct
         return err_set(e, -ENOMEM, "out of memory");
     f->first_start = options->first_start;
     f->from_end = options->from_end;
+    f->earlier = options->earlier;
+    f->n_earlier = options->n_earlier;
     f->say = options->say;
     f->say_arg = options->arg;
     f->now_ns = monotonic_ns;
@@ -303,12 +313,29 @@ struct follow *follow_free(struct follow *f)
     return NULL;
 }
 
+static bool shared(const struct follow *f, const char *path)
+{
+    for (unsigned i = 0; i < f->n_earlier; i++)
+        if (scan_covers(f->earlier[i], path))
+            return true;
+    return false;
+}
+
 int follow_restore(struct follow *f, uint64_t id, const uint8_t *bytes, uint32_t n)
 {
     struct file decoded;
     int r = id && id <= INT64_MAX ? position_decode(bytes, n, &decoded) : -EBADMSG;
     if (r < 0)
         return r;
+    if (!scan_covers(f, decoded.path) || shared(f, decoded.path)) {
+        follow_say(f, LOG_LEVEL_WARNING,
+                   "%s: was followed, but no glob of this input covers it any more; left alone "
+                   "(another input that matches it reads it from its beginning)",
+                   decoded.path);
+        free(decoded.path);
+        free(decoded.host);
+        return 0;
+    }
     struct slice host = decoded.host ? slice_of(decoded.host) : (struct slice){"", 0};
     struct file *x = follow_add(f, decoded.path, host);
     if (x) {

@@ -27,6 +27,10 @@ struct follow_options {
     unsigned n_globs;
     bool first_start; /* no state yet: files that are there now are subject to from_end */
     bool from_end;    /* first_read: end */
+    /* Inputs that stand before this one: a name that their globs match is theirs. Borrowed until
+     * follow_free; NULL: none. */
+    const struct follow *const *earlier;
+    unsigned n_earlier;
     /* Called on the ingest thread: something a person may want to know (level as in base/log.h). */
     void (*say)(void *arg, int level, const char *text);
     void *arg;

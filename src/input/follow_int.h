@@ -1,6 +1,7 @@
 /* The follower's inside. One concern a file:
  *     rows.c      the table of files, and the queue of positions to hand out
- *     scan.c      globs and {host} to names, which links to trust, rotation families
+ *     scan.c      globs and {host} to names, which links to trust
+ *     family.c    rotation families by name
  *     found.c     a name that was found: a file that is known, of the last run, or new
  *     identity.c  who is this file, and does it still hold what was counted of it
  *     classify.c  a new file: its own, a copy of one that is counted, or the continuation of one
@@ -162,6 +163,12 @@ void glob_done(struct glob_pattern *g);
 bool glob_match(const struct glob_part *part, const char *name, struct slice *ret_host);
 
 uint64_t family_of(const char *path);
+/* The name behind the last slash, and its name before rotation and packing. */
+const char *family_base(const char *path);
+size_t family_name(const char *base, char to[NAME_MAX + 1]);
+/* The path, or what it was called before rotation, is one that a glob of f finds. */
+bool scan_matches(const struct follow *f, const char *path);
+bool scan_covers(const struct follow *f, const char *path);
 /* Of two names of one family: a was rotated earlier by its number (access.log.3 before
  * access.log.2.gz before access.log); false where the names have no such numbers. For files whose
  * times are equal or were lost by copying. */
@@ -197,6 +204,8 @@ struct follow {
     struct glob_pattern *globs;
     unsigned n_globs;
     bool first_start, from_end;
+    const struct follow *const *earlier;
+    unsigned n_earlier;
     void (*say)(void *arg, int level, const char *text);
     void *say_arg;
     int64_t (*now_ns)(void *arg); /* monotonic; tests put their own here */
@@ -213,7 +222,7 @@ struct follow {
     struct trouble troubles[TROUBLES_MAX];
     unsigned n_troubles;
     unsigned unreadable, unreadable_now;
-    bool said_limit;
+    bool said_limit, said_shared;
 
     int64_t now, turn_ns, scanned_ns, changed_ns;
     uint64_t turn, scan;

@@ -40,10 +40,11 @@ static struct file *find_known(const struct follow *f, const struct stat *st)
     struct index_row key = {st->st_dev, st->st_ino, NULL};
     const struct index_row *row =
         f->n_sorted ? bsearch(&key, f->index, f->n_sorted, sizeof(key), by_dev_ino) : NULL;
-    for (unsigned i = f->n_sorted; !row && i < f->n_index; i++)
+    struct file *x = row ? row->file : NULL;
+    for (unsigned i = f->n_sorted; !x && i < f->n_index; i++) /* the number was given again */
         if (by_dev_ino(&key, &f->index[i]) == 0)
-            row = &f->index[i];
-    return row ? row->file : NULL;
+            x = f->index[i].file;
+    return x;
 }
 
 static void mark_seen(struct follow *f, struct file *x, const char *path, struct slice host,
@@ -53,6 +54,8 @@ static void mark_seen(struct follow *f, struct file *x, const char *path, struct
     if (x->seen_scan == f->scan)
         return; /* by an earlier glob, or a second name of it */
     x->seen_scan = f->scan;
+    if (x->archive && !x->done && (x->state == FILE_NEW || x->state == FILE_OWN))
+        x->backlog = true; /* it was renamed when it was to be opened */
     if (!outside)
         x->outside = false;
     if (!x->host && host.n)
@@ -247,7 +250,9 @@ bool follow_found(struct follow *f, int folder_fd, const char *name, const char 
         return false;
     }
     struct file *x = find_known(f, &st);
-    if (x && x->fd < 0 && !still_same(f, x, folder_fd, name, &st)) {
+    /* What was ignored for its name may have slipped through the globs in a rename. */
+    bool named = x && x->state == FILE_IGNORED && x->outside && !outside;
+    if (x && x->fd < 0 && (named || !still_same(f, x, folder_fd, name, &st))) {
         if (x->state == FILE_OWN || x->state == FILE_GONE)
             x->dev = 0; /* its archive is gone, and the number has a new file */
         for (unsigned i = 0; i < f->n_index; i++)

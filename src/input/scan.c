@@ -1,6 +1,5 @@
 #include "input/follow_int.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
-
-#include "base/num.h"
 
 #define LINKS_MAX 16
 #define FOLDERS_MAX 1024
@@ -99,103 +95,6 @@ bool glob_match(const struct glob_part *part, const char *name, struct slice *re
             break;
     }
     return false;
-}
-
-/* ---- rotation families ---- */
-
-static size_t cut_ending(const char *s, size_t n, const char *const *endings)
-{
-    for (; *endings; endings++) {
-        size_t m = strlen(*endings);
-        if (n > m && memcmp(s + n - m, *endings, m) == 0)
-            return n - m;
-    }
-    return n;
-}
-
-/* What counts up: ".1", "-20261201", ".2026-12-01", "-20261201-1796083200", ".old". */
-static size_t cut_turn(const char *s, size_t n)
-{
-    static const char *const names[] = {".old", ".bak", ".save", ".orig", ".prev", NULL};
-    n = cut_ending(s, n, names);
-    size_t from = n;
-    bool digit = false;
-    while (from > 0 && strchr("0123456789-_.:", s[from - 1])) {
-        from--;
-        digit |= isdigit((unsigned char) s[from]);
-    }
-    while (from < n && isdigit((unsigned char) s[from]))
-        from++; /* log2.1: the 2 is part of the name */
-    for (size_t i = from; i < n && digit;) {
-        if (isdigit((unsigned char) s[i]))
-            return from ? from : n;
-        i++;
-    }
-    return n;
-}
-
-/* access.log.2.gz, access.log-20261201, access-20261201.log -> access.log */
-static size_t family_name(const char *base, char to[NAME_MAX + 1])
-{
-    static const char *const packers[] = {".gz", ".zst", ".bz2", ".xz", ".Z", ".lz4", NULL};
-    size_t n = strlen(base);
-    n = cut_turn(base, cut_ending(base, n < NAME_MAX ? n : NAME_MAX, packers));
-    size_t dot = n; /* where an ending of letters begins, behind its dot */
-    while (dot > 0 && isalpha((unsigned char) base[dot - 1]))
-        dot--;
-    bool ending = dot > 1 && dot < n && base[dot - 1] == '.';
-    size_t stem = ending ? cut_turn(base, dot - 1) : n;
-    memcpy(to, base, stem);
-    if (ending) {
-        memcpy(to + stem, base + dot - 1, n - (dot - 1));
-        stem += n - (dot - 1);
-    }
-    to[stem] = '\0';
-    return stem;
-}
-
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-uint64_t family_of(const char *path)
-{
-    char name[NAME_MAX + 1];
-    const char *base = base_of(path);
-    size_t n = family_name(base, name);
-    return XXH3_64bits_withSeed(name, n, XXH3_64bits(path, (size_t) (base - path)));
-}
-
-/* The number that logrotate gave: 3 of access.log.3.gz; 0 without one; -1: a date or something
- * else. */
-static int64_t turn_number(const char *base)
-{
-    static const char *const packers[] = {".gz", ".zst", ".bz2", ".xz", ".Z", ".lz4", NULL};
-    size_t n = cut_ending(base, strlen(base), packers), from = n;
-    uint64_t number;
-    if (cut_turn(base, n) == n)
-        return 0;
-    while (from > 0 && isdigit((unsigned char) base[from - 1]))
-        from--;
-    if (from == 0 || base[from - 1] != '.' || n - from > 4 ||
-        !num_u63((struct slice){base + from, n - from}, &number))
-        return -1;
-    return (int64_t) number;
-}
-
-bool family_earlier(const char *a, const char *b)
-{
-    int64_t turn_a = turn_number(base_of(a)), turn_b = turn_number(base_of(b));
-    return turn_a >= 0 && turn_b >= 0 && turn_a > turn_b;
-}
-
-bool family_rotated(const char *path)
-{
-    char name[NAME_MAX + 1];
-    family_name(base_of(path), name);
-    return strcmp(name, base_of(path)) != 0;
 }
 
 /* ---- links ---- */
@@ -441,6 +340,66 @@ static bool enter(struct place *to, const struct place *from, const char *name, 
     return to->n && to->n < sizeof(to->path);
 }
 
+static bool path_matches(const struct glob_pattern *g, const char *path)
+{
+    char name[NAME_MAX + 1];
+    struct slice host;
+    if (g->absolute != (*path == '/'))
+        return false;
+    path += g->absolute;
+    for (unsigned i = 0; i < g->n_parts; i++) {
+        const struct glob_part *part = &g->parts[i];
+        size_t n = strcspn(path, "/");
+        if (n == 0 || n > NAME_MAX || (path[n] == '/') != (i + 1 < g->n_parts))
+            return false;
+        memcpy(name, path, n);
+        name[n] = '\0';
+        if (part->wild ? !glob_match(part, name, &host) : strcmp(part->before, name) != 0)
+            return false;
+        path += n + (path[n] == '/');
+    }
+    return true;
+}
+
+bool scan_matches(const struct follow *f, const char *path)
+{
+    for (unsigned i = 0; i < f->n_globs; i++)
+        if (path_matches(&f->globs[i], path))
+            return true;
+    return false;
+}
+
+bool scan_covers(const struct follow *f, const char *path)
+{
+    char before[PATH_MAX];
+    const char *base = family_base(path);
+    size_t n = (size_t) (base - path);
+    if (scan_matches(f, path))
+        return true;
+    if (n + NAME_MAX + 1 > sizeof(before))
+        return false;
+    memcpy(before, path, n);
+    family_name(base, before + n);
+    return scan_matches(f, before);
+}
+
+/* A file that two inputs match belongs to the first. */
+static bool belongs_to_earlier(struct follow *f, const char *path)
+{
+    for (unsigned i = 0; i < f->n_earlier; i++) {
+        if (!scan_covers(f->earlier[i], path))
+            continue;
+        if (!f->said_shared)
+            follow_say(f, LOG_LEVEL_WARNING,
+                       "%s (and perhaps more): also matched by input %s, which stands first and "
+                       "reads it; this input leaves it alone",
+                       path, f->earlier[i]->input);
+        f->said_shared = true;
+        return true;
+    }
+    return false;
+}
+
 static void walk_glob(struct follow *f, struct glob_pattern *g, unsigned i, const struct place *at);
 
 static void take_name(struct follow *f, struct glob_pattern *g, unsigned i, const struct place *at,
@@ -451,7 +410,8 @@ static void take_name(struct follow *f, struct glob_pattern *g, unsigned i, cons
         if (i + 1 < g->n_parts) {
             walk_glob(f, g, i + 1, next);
         } else {
-            g->n_found += follow_found(f, fd, name, next->path, next->host, false);
+            g->n_found += belongs_to_earlier(f, next->path) ||
+                          follow_found(f, fd, name, next->path, next->host, false);
         }
     }
     free(next);
@@ -558,7 +518,7 @@ static bool family_wanted(const struct follow *f, uint64_t family)
 static void scan_family_folder(struct follow *f, const char *path)
 {
     char folder_path[PATH_MAX], full[PATH_MAX];
-    size_t n = (size_t) (base_of(path) - path);
+    size_t n = (size_t) (family_base(path) - path);
     if (n >= sizeof(folder_path))
         return;
     memcpy(folder_path, path, n);
@@ -585,9 +545,11 @@ void scan_families(struct follow *f)
         struct file *x = f->files[i];
         bool again = false;
         for (unsigned j = 0; j < i && !again; j++)
-            again = wanted(f, f->files[j]) &&
-                    base_of(f->files[j]->path) - f->files[j]->path == base_of(x->path) - x->path &&
-                    strncmp(f->files[j]->path, x->path, (size_t) (base_of(x->path) - x->path)) == 0;
+            again =
+                wanted(f, f->files[j]) &&
+                family_base(f->files[j]->path) - f->files[j]->path ==
+                    family_base(x->path) - x->path &&
+                strncmp(f->files[j]->path, x->path, (size_t) (family_base(x->path) - x->path)) == 0;
         if (!again && wanted(f, x))
             scan_family_folder(f, x->path);
     }

@@ -19,6 +19,9 @@ fails() { # fails CODE ARGS...: sets output
     said=$(timeout 30 "$RECKOND" "$@" 2>&1 >/dev/null) || code=$?
     equal "$code" "$wanted" && printf '%s\n' "$said"
 }
+test_lines() { # the lines of all inputs
+    [ "$(ask /status '[.inputs[].books.lines]')" = "$1" ]
+}
 clock="--clock 2026-11-24T12:00:00Z"
 
 printf 'inputs:\n  - {name: web, fils: ["x"]}\n' >"$dir/bad.yaml"
@@ -86,6 +89,23 @@ chmod 600 "$dir/state/hash.key"
 start_daemon $clock || exit 1
 check "with its key all is there again" equal "$(ask '/uniques' '[.estimate,.exact]')" '[2,true]'
 stop_daemon
+
+cat >"$dir/reckond.yaml" <<EOF
+timezone: UTC
+inputs:
+  - {name: web, files: ["$dir/log/access.log"], format: combined}
+  - {name: two, files: ["$dir/log/*.log*"], format: combined}
+state: {directory: $dir/state3, commit_every: 100ms}
+http: {listen: "127.0.0.1:0"}
+EOF
+cp "$dir/log/access.log" "$dir/log/other.log"
+line 10.0.0.9 /other >>"$dir/log/other.log"
+# shellcheck disable=SC2086
+start_daemon $clock || exit 1
+check "two inputs: each reads its own" wait_for 10 test_lines '[2,3]'
+check "a file that both match belongs to the first, with a warning" has "$(cat "$dir/daemon.err")" "also matched by input web"
+stop_daemon
+sed -i "s|$dir/state3|$dir/state|; /name: two/d" "$dir/reckond.yaml"
 
 printf 'this is no database, but somebody put it here\n' >"$dir/state/reckond.db"
 rm -f "$dir/state/reckond.db-wal" "$dir/state/reckond.db-shm"

@@ -8,9 +8,11 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
+#include <zlib.h>
 #include <zstd.h>
 
 #include "base/file.h"
@@ -680,6 +682,76 @@ static void a_plain_copy_of_a_long_log_is_not_counted(void)
     DONE();
 }
 
+/* The bytes [from_byte, to_byte) of a log, as far as it has them, go behind those of its copy. */
+static void copy_part(const char *from, const char *to, size_t from_byte, size_t to_byte)
+{
+    struct buf all;
+    buf_init(&all);
+    CU_ASSERT_EQUAL_FATAL(file_read(at(from), 1 << 24, &all, NULL), 0);
+    int fd = append_to(to);
+    to_byte = to_byte < all.n ? to_byte : all.n;
+    put(fd, all.p + from_byte, to_byte - from_byte);
+    close(fd);
+    buf_done(&all);
+}
+
+static void a_copy_that_was_finished_since_the_last_look_is_not_counted(void)
+{
+    char name[40], name_of_copy[60];
+    begin("*.log*", NULL);
+    for (unsigned turn = 0; turn < 3; turn++) /* who is looked at first changes */
+        for (unsigned i = 0; i < 8; i++) {
+            snprintf(name, sizeof(name), "h%u.log", i);
+            snprintf(name_of_copy, sizeof(name_of_copy), "%s.%u", name, 1 + turn);
+            append_lines(name, 300);
+            pass(0.6);
+            append_lines(name, 100);
+            copy_part(name, name_of_copy, 0, 7001);
+            pass(0.1);
+            copy_part(name, name_of_copy, 7001, SIZE_MAX);
+            empty(name);
+            append_lines(name, 1 + i);
+            pass(0.1);
+        }
+    pass(20);
+    DONE();
+}
+
+static void copies_born_in_the_same_tick_are_not_counted(void)
+{
+    char name[40], name_of_copy[60];
+    begin("*.log*", NULL);
+    for (unsigned i = 0; i < 20; i++) {
+        snprintf(name, sizeof(name), "h%u.log", i);
+        snprintf(name_of_copy, sizeof(name_of_copy), "%s.1", name);
+        append_lines(name, 1);
+        copy_part(name, name_of_copy, 0, 30);
+    }
+    pass(1);
+    for (unsigned i = 0; i < 20; i++) {
+        snprintf(name, sizeof(name), "h%u.log", i);
+        snprintf(name_of_copy, sizeof(name_of_copy), "%s.1", name);
+        copy_part(name, name_of_copy, 30, SIZE_MAX);
+        empty(name);
+    }
+    pass(20);
+    DONE();
+}
+
+static void what_was_ignored_for_its_name_is_counted_under_one_that_matches(void)
+{
+    begin("access.log*", NULL);
+    append_lines("access.log", 10);
+    pass(1);
+    append_lines("access-20261201.log", 10); /* of the same family */
+    empty("access.log");
+    pass(3);
+    CU_ASSERT_EQUAL(now.tally.n, 10);
+    move("access-20261201.log", "access.log.1");
+    pass(6);
+    DONE();
+}
+
 static void copytruncate_while_away_is_exact(void)
 {
     for (unsigned star = 0; star < 2; star++) {
@@ -888,6 +960,19 @@ static void history_with_lost_times_is_read_by_rotation_number(void)
     DONE();
 }
 
+static void an_archive_renamed_when_it_is_to_be_opened_is_read_later(void)
+{
+    begin("access.log*", NULL);
+    append_lines("access.log.1", 100);
+    set_old("access.log.1", 3);
+    gzip_file("access.log.1");
+    append_lines("access.log", 0);
+    CU_ASSERT(take()); /* the names were looked up: the empty file's position comes first */
+    move("access.log.1.gz", "access.log.2.gz");
+    pass(10);
+    DONE();
+}
+
 static void a_stop_in_the_middle_of_an_archive_goes_on_there(void)
 {
     begin("access.log*", NULL);
@@ -980,6 +1065,29 @@ static void a_file_of_two_globs_is_counted_once_with_the_first_ones_host(void)
     append_lines("shop.example.access.log.1", 10);
     pass(1);
     CU_ASSERT_STRING_EQUAL(last_host, "shop.example");
+    DONE();
+}
+
+static void a_number_of_a_removed_archive_given_to_a_file_of_two_globs_is_one_file(void)
+{
+    char name[40];
+    struct follow_status status;
+    begin("*.log*", "[a-c]*.log", NULL);
+    for (unsigned i = 0; i < 4; i++) {
+        append_lines("old.log", 20);
+        set_old("old.log", 3);
+        gzip_file("old.log");
+        pass(3);
+        CU_ASSERT_EQUAL_FATAL(unlink(at("old.log.gz")), 0);
+        for (unsigned j = 0; j < 3; j++) { /* one of them gets its inode number */
+            snprintf(name, sizeof(name), "%c%u.log", 'a' + (int) j, i);
+            append_lines(name, 10);
+        }
+        pass(3);
+    }
+    follow_status(follower, &status);
+    CU_ASSERT_EQUAL(status.copies, 0); /* a second row of a file looks like a copy of the first */
+    CU_ASSERT_EQUAL(status.n_files, 12);
     DONE();
 }
 
@@ -1288,6 +1396,17 @@ static void pack_at_random(int *old)
     gzip_file(name);
 }
 
+static void write_torn_now(int fd)
+{
+    char line[100];
+    int n = snprintf(line, sizeof(line), "L%06u in two, of %u\n", line_number, line_number * 31u);
+    line_number++;
+    tally_line(&want, line, (size_t) n - 1);
+    size_t half = 1 + draw((unsigned) n - 1);
+    put(fd, line, half);
+    put(fd, line + half, (size_t) n - half);
+}
+
 static void write_torn(int fd)
 {
     char line[100];
@@ -1343,6 +1462,239 @@ static void rotations_and_kills_at_random_are_exact(void)
         live_at_random(i, false, "access.log");
         live_at_random(i, true, "access.log");
     }
+}
+
+/* ---- a writer that goes on while the follower looks ---- */
+
+enum rotation { BY_NAME, BY_COPY, PACKED, BY_DATE, MIXED };
+
+#define ROTATIONS_APART_NS (NS_PER_S * 3 / 4) /* by copy: exact if two polls lie between them */
+#define NAMES_MAX 60
+
+static struct writer {
+    enum rotation mode, how; /* how: the rotation that runs */
+    unsigned stage;          /* 0: none runs */
+    int fd, old;
+    unsigned date;
+    int64_t rotated_ns;
+    char packed[40];
+    struct buf bytes; /* what is written in two parts, to part_fd */
+    int part_fd;
+    size_t part;
+    bool busy;
+    bool alone; /* the glob names only the live file: each generation must have been seen */
+} writer;
+
+static unsigned step_every; /* of that many readings one has a step before it; 0: none */
+
+static void number_names(void)
+{
+    char from[40], to[40];
+    for (unsigned i = NAMES_MAX; i > 0; i--)
+        for (unsigned packed = 0; packed < 2; packed++) {
+            snprintf(from, sizeof(from), "access.log.%u%s", i, packed ? ".gz" : "");
+            snprintf(to, sizeof(to), "access.log.%u%s", i + 1, packed ? ".gz" : "");
+            (void) rename(at(from), at(to));
+        }
+}
+
+static void begin_part(const char *name)
+{
+    writer.part_fd = append_to(name);
+    writer.part = draw((unsigned) writer.bytes.n + 1);
+    put(writer.part_fd, writer.bytes.p, writer.part);
+}
+
+static void end_part(void)
+{
+    put(writer.part_fd, writer.bytes.p + writer.part, writer.bytes.n - writer.part);
+    close(writer.part_fd);
+    writer.part_fd = -1;
+}
+
+static void begin_rotation(void)
+{
+    struct writer *w = &writer;
+    char name[60];
+    w->how = w->mode == MIXED ? (enum rotation) draw(3) : w->mode;
+    if (w->how != BY_DATE)
+        number_names();
+    w->stage = 1;
+    if (w->how == BY_COPY) {
+        buf_clear(&w->bytes);
+        CU_ASSERT_EQUAL_FATAL(file_read(at("access.log"), 1 << 24, &w->bytes, NULL), 0);
+        begin_part("access.log.1");
+        return;
+    }
+    snprintf(name, sizeof(name), w->how == BY_DATE ? "access.log-202611%04u" : "access.log.1",
+             ++w->date);
+    move("access.log", name);
+    w->old = w->fd;
+}
+
+static void step_of_copy(void)
+{
+    struct writer *w = &writer;
+    if (w->stage++ == 1) {
+        end_part();
+        return;
+    }
+    empty("access.log");
+    w->stage = 0;
+    w->rotated_ns = time_ns;
+}
+
+/* gzip's: the archive grows beside the original, which goes when it is whole. */
+static void begin_packing(void)
+{
+    struct writer *w = &writer;
+    struct buf plain;
+    char name[40];
+    snprintf(w->packed, sizeof(w->packed), "access.log.%u", 1 + draw(2));
+    if (access(at(w->packed), F_OK) < 0) {
+        w->stage = 0;
+        return;
+    }
+    buf_init(&plain);
+    CU_ASSERT_EQUAL_FATAL(file_read(at(w->packed), 1 << 24, &plain, NULL), 0);
+    z_stream z = {0};
+    CU_ASSERT_EQUAL_FATAL(deflateInit2(&z, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    uLong room = deflateBound(&z, plain.n);
+    buf_clear(&w->bytes);
+    CU_ASSERT_FATAL(buf_reserve(&w->bytes, room));
+    z.next_in = (unsigned char *) plain.p;
+    z.avail_in = (uInt) plain.n;
+    z.next_out = (unsigned char *) w->bytes.p;
+    z.avail_out = (uInt) room;
+    CU_ASSERT_EQUAL_FATAL(deflate(&z, Z_FINISH), Z_STREAM_END);
+    w->bytes.n = z.total_out;
+    deflateEnd(&z);
+    buf_done(&plain);
+    snprintf(name, sizeof(name), "%.30s.gz", w->packed);
+    begin_part(name);
+}
+
+static void step_of_renaming(void)
+{
+    struct writer *w = &writer;
+    switch (w->stage++) {
+    case 1: /* late, and before the new file is there */
+        write_lines(w->old, draw(80));
+        w->stage -= draw(2);
+        break;
+    case 2:
+        w->fd = append_to("access.log");
+        break;
+    case 3: /* late, and beside it */
+        write_lines(draw(2) ? w->old : w->fd, draw(80));
+        w->stage -= draw(2);
+        break;
+    case 4:
+        close(w->old);
+        w->old = -1;
+        w->rotated_ns = time_ns;
+        if (w->how != PACKED)
+            w->stage = 0;
+        break;
+    case 5:
+        begin_packing();
+        break;
+    case 6:
+        end_part();
+        break;
+    default:
+        CU_ASSERT_EQUAL_FATAL(unlink(at(w->packed)), 0);
+        w->stage = 0;
+        break;
+    }
+}
+
+static bool may_rotate(void)
+{
+    if (time_ns - writer.rotated_ns < ROTATIONS_APART_NS || (writer.alone && step_every))
+        return false;
+    write_lines(writer.fd, 1); /* of an empty file nobody could know the archive again */
+    if (writer.alone) {
+        pass(4);
+        commit();
+    }
+    return true;
+}
+
+/* One step of the log's writer, or of the program that rotates it. */
+static void writer_step(void)
+{
+    struct writer *w = &writer;
+    w->busy = true;
+    if (w->stage && w->how == BY_COPY)
+        step_of_copy();
+    else if (w->stage)
+        step_of_renaming();
+    else if (draw(10) == 0 && may_rotate())
+        begin_rotation();
+    else if (draw(10) == 0)
+        write_torn_now(w->fd);
+    else
+        write_lines(w->fd, draw(60));
+    w->busy = false;
+}
+
+/* In place of the library's: the follower reads with it, and between any two of its readings the
+ * world may change. */
+ssize_t pread(int fd, void *to, size_t n, off_t at_offset)
+{
+    if (step_every && !writer.busy && draw(step_every) == 0)
+        writer_step();
+    return syscall(SYS_pread64, fd, to, n, at_offset);
+}
+
+static void live_with_a_writer(uint64_t with_seed, enum rotation mode, const char *glob,
+                               unsigned every, unsigned steps)
+{
+    seed = with_seed * 2654435761u + 88172645463325252u;
+    begin(glob, NULL);
+    line_number = 0; /* the seed alone decides */
+    writer = (struct writer){
+        .mode = mode, .old = -1, .part_fd = -1, .alone = strcmp(glob, "access.log") == 0};
+    buf_init(&writer.bytes);
+    writer.fd = append_to("access.log");
+    for (unsigned i = 0; i < steps; i++) {
+        unsigned what = draw(20);
+        step_every = every;
+        if (what < 10)
+            pass(draw(8) ? 0.1 : 1.2);
+        else if (what < 12)
+            while (draw(3) && take())
+                ;
+        step_every = 0;
+        if (what >= 12 && what < 18)
+            writer_step();
+        else if (what == 18)
+            maybe_stop();
+        else if (what == 19 && draw(2))
+            time_ns += NS_PER_S * draw(16) / 10; /* away or stopped */
+    }
+    while (writer.stage)
+        writer_step();
+    pass(40);
+    close(writer.fd);
+    buf_done(&writer.bytes);
+    if (!equal())
+        printf("# seed %llu, rotation %d, %s, a step every %u readings\n",
+               (unsigned long long) with_seed, mode, glob, every);
+    DONE();
+}
+
+static void whatever_happens_while_the_follower_looks_is_exact(void)
+{
+    unsigned rounds = getenv("FOLLOW_ROUNDS") ? (unsigned) atoi(getenv("FOLLOW_ROUNDS")) : 6;
+    for (unsigned i = 1; i <= rounds; i++)
+        for (enum rotation mode = BY_NAME; mode <= MIXED; mode++) {
+            live_with_a_writer(i, mode, "access.log*", 0, 600);
+            live_with_a_writer(i, mode, "access.log*", 12, 600);
+            live_with_a_writer(i, mode, "access.log", 0, 600);
+            live_with_a_writer(i, mode, "access.log", 12, 600);
+        }
 }
 
 static void two_hundred_files_rotated_at_once_are_exact(void)
@@ -1407,6 +1759,9 @@ static const struct test tests[] = {
     TEST(truncated_while_away_is_counted_once_over_many_restarts),
     TEST(copytruncate_counts_once_and_loses_nothing_that_was_copied),
     TEST(a_plain_copy_of_a_long_log_is_not_counted),
+    TEST(a_copy_that_was_finished_since_the_last_look_is_not_counted),
+    TEST(copies_born_in_the_same_tick_are_not_counted),
+    TEST(what_was_ignored_for_its_name_is_counted_under_one_that_matches),
     TEST(copytruncate_while_away_is_exact),
     TEST(equal_first_lines_of_two_hosts_are_both_counted),
     TEST(a_banner_at_the_top_of_each_days_file_is_counted_each_day),
@@ -1417,11 +1772,13 @@ static const struct test tests[] = {
     TEST(an_archive_of_a_file_rotated_while_away_continues_it),
     TEST(history_is_read_once_and_the_oldest_first),
     TEST(history_with_lost_times_is_read_by_rotation_number),
+    TEST(an_archive_renamed_when_it_is_to_be_opened_is_read_later),
     TEST(a_stop_in_the_middle_of_an_archive_goes_on_there),
     TEST(a_damaged_archive_is_said_and_not_counted),
     TEST(an_archive_waits_while_its_original_is_there),
     TEST(copytruncate_with_packing_by_hand_is_exact),
     TEST(a_file_of_two_globs_is_counted_once_with_the_first_ones_host),
+    TEST(a_number_of_a_removed_archive_given_to_a_file_of_two_globs_is_one_file),
     TEST(host_may_be_a_folder),
     TEST(hard_links_and_symbolic_links_of_one_file_are_one),
     TEST(a_symbolic_link_that_is_turned_loses_nothing),
@@ -1433,6 +1790,7 @@ static const struct test tests[] = {
     TEST(from_end_begins_behind_the_last_line_feed),
     TEST(a_kill_at_any_call_loses_and_doubles_nothing),
     TEST(rotations_and_kills_at_random_are_exact),
+    TEST(whatever_happens_while_the_follower_looks_is_exact),
     TEST(two_hundred_files_rotated_at_once_are_exact),
     TEST(hostile_positions_are_refused),
     TESTS_END,
