@@ -276,7 +276,7 @@ static void put_store(const struct request *r, struct buf *b)
           (double) s.database_bytes);
     plain(b, "reckond_store_memory_bytes", "gauge", "Memory of sketches, filters and buffers.",
           (double) s.memory_bytes);
-    plain(b, "reckond_store_days_open", "gauge", "Days open for writing.", s.days_open);
+    plain(b, "reckond_store_open_summaries", "gauge", "Days whose summaries are open for writing.", s.days_open);
     plain(b, "reckond_store_lock_held_max_seconds", "gauge", "Longest time the lock was held.",
           (double) s.lock_held_max_ns / (double) NS_PER_S);
 }

@@ -72,8 +72,8 @@ static int sum_days(struct query *q, unsigned column, int32_t from, int32_t to, 
     return r < 0 ? r : 0;
 }
 
-/* certain_most < 0: not known. */
-static int sum_new(struct query *q, unsigned series, int32_t from, int32_t to, double certain_most,
+/* most: no more keys can have been new than there were; never below those that certainly were. */
+static int sum_new(struct query *q, unsigned series, int32_t from, int32_t to, double most,
                    struct new_keys *ret)
 {
     struct store *s = q->store;
@@ -88,7 +88,8 @@ static int sum_new(struct query *q, unsigned series, int32_t from, int32_t to, d
     ret->known = !f->row.saturated;
     ret->since = f->row.since;
     store_unlock(s);
-    double most = certain_most >= 0 ? certain_most : HUGE_VAL, least = (double) sum.keys;
+    double least = (double) sum.keys;
+    most = most > least ? most : least;
     double variance = of_units(sum.variance), margin = SK_Z95 * sqrt(variance);
     /* while that many are expected to be missed, none is with over 97.5 % (Poisson) */
     bool all = variance < NEW_ALL_MET;
@@ -118,7 +119,8 @@ int query_distinct(struct query *q, unsigned series, int32_t from, int32_t to,
     if (r >= 0) {
         query_united_estimate(&t, &answer.estimate);
         answer.sum_of_days = t.sum;
-        r = sum_new(q, series, from, to, t.certain_most, &answer.new_keys);
+        r = sum_new(q, series, from, to,
+                    t.certain_most >= 0 ? t.certain_most : answer.estimate.high, &answer.new_keys);
     }
     sk_distinct_free(t.all);
     if (r < 0)
